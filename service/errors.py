@@ -1,0 +1,77 @@
+"""Everything the service refuses, as one tree; each leaf knows its HTTP status and its stable code.
+
+    ServiceError
+    ├── InvalidRequest          400 invalid_request
+    ├── Unauthorized            401 unauthorized
+    ├── UnknownModel            404 unknown_model
+    ├── NotFound                404 not_found
+    ├── TooLarge                413 too_large
+    ├── UnsupportedMedia        415 unsupported_media
+    ├── RateLimited             429 rate_limited
+    ├── Overloaded              503 overloaded
+    └── TokenizerUnavailable    503 tokenizer_unavailable
+
+A message names the offending field and the way out. It never repeats the caller's text: prompts must not
+leak into logs, metrics or answers through an error.
+"""
+
+from __future__ import annotations
+
+
+class ServiceError(Exception):
+    """Base of the tree.
+
+    `message` is for a person, `field` is the JSON path of the culprit (`messages[2].content[0].source.data`)
+    or None, `retry_after` is in seconds.
+    """
+
+    status: int = 500
+    code: str = "internal"
+
+    def __init__(self, message: str, *, field: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.retry_after = retry_after
+
+
+class InvalidRequest(ServiceError):
+    status, code = 400, "invalid_request"
+
+
+class Unauthorized(ServiceError):
+    status, code = 401, "unauthorized"
+
+
+class UnknownModel(ServiceError):
+    """`near` lists the closest known names, best first."""
+
+    status, code = 404, "unknown_model"
+
+    def __init__(self, message: str, *, field: str | None = "model", near: tuple[str, ...] = ()) -> None:
+        super().__init__(message, field=field)
+        self.near = near
+
+
+class NotFound(ServiceError):
+    status, code = 404, "not_found"
+
+
+class TooLarge(ServiceError):
+    status, code = 413, "too_large"
+
+
+class UnsupportedMedia(ServiceError):
+    status, code = 415, "unsupported_media"
+
+
+class RateLimited(ServiceError):
+    status, code = 429, "rate_limited"
+
+
+class Overloaded(ServiceError):
+    status, code = 503, "overloaded"
+
+
+class TokenizerUnavailable(ServiceError):
+    status, code = 503, "tokenizer_unavailable"
