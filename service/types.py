@@ -53,9 +53,10 @@ class Text:
 class Media:
     """An image, document, recording or other file.
 
-    Either `data` (decoded bytes) or `reference` (a URL or file id that is never fetched) is set. `kind` follows the
-    MIME type. `size` is (width, height) in px where the caller gives it, `seconds` likewise. `detail` is OpenAI's
-    detail or Google's media resolution, as sent.
+    Of `data` (decoded bytes) and `reference` (a URL or file id that is never fetched) one is set, or neither where the
+    caller only describes the file (`{"_media": {...}}` in place of the bytes): then `size` (width, height in px),
+    `seconds`, `page_sizes` (width, height in points) and `text_chars` are what it told. `kind` follows the MIME type.
+    `detail` is OpenAI's detail or Google's media resolution, as sent.
     """
 
     kind: Literal["image", "document", "audio", "video", "file"]
@@ -70,6 +71,8 @@ class Media:
     citations: bool = False
     size: tuple[int, int] | None = None
     seconds: float | None = None
+    page_sizes: tuple[tuple[float, float], ...] | None = None
+    text_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,48 @@ def decode_base64(text: Json, path: str) -> bytes:
         raise InvalidRequest(f"{path} is not base64: it has characters outside the alphabet.", field=path) from None
 
 
+def read_media_data(value: Json, path: str) -> dict[str, Any]:
+    """Keyword arguments for `Media`: `data` from base64, or the facts of a description.
+
+    A caller who keeps the bytes (they may be private, or large) writes `{"_media": {"width", "height", "seconds",
+    "page_sizes_pt", "pages", "text_chars"}}` in place of the base64 text. Raises InvalidRequest naming `path`.
+    """
+    if not isinstance(value, dict):
+        return {"data": decode_base64(value, path)}
+    path = f"{path}._media"
+    facts = as_object(value.get("_media"), path)
+    out: dict[str, Any] = {}
+    if "width" in facts or "height" in facts:
+        out["size"] = (
+            round(_positive(facts.get("width"), f"{path}.width")), round(_positive(facts.get("height"), f"{path}.height")),
+        )
+    if "seconds" in facts:
+        out["seconds"] = _positive(facts["seconds"], f"{path}.seconds")
+    if "text_chars" in facts:
+        out["text_chars"] = round(_positive(facts["text_chars"], f"{path}.text_chars"))
+    sizes = []
+    for pair, at in each(facts.get("page_sizes_pt"), f"{path}.page_sizes_pt"):
+        numbers = as_list(pair, at)
+        if len(numbers) != 2:
+            raise InvalidRequest(f"{at} must be [width, height] in points.", field=at)
+        sizes.append((_positive(numbers[0], f"{at}[0]"), _positive(numbers[1], f"{at}[1]")))
+    if not sizes and "pages" in facts:
+        letter = (612.0, 792.0)
+        sizes = [letter] * min(round(_positive(facts["pages"], f"{path}.pages")), MAX_DESCRIBED_PAGES)
+    if sizes:
+        out["page_sizes"] = tuple(sizes)
+    return out
+
+
+MAX_DESCRIBED_PAGES = 10_000
+
+
+def _positive(value: Json, path: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1e9:
+        raise wrong_type(path, "a number from 0 to 1e9", value)
+    return float(value)
+
+
 def split_data_url(url: str) -> tuple[str, str] | None:
     """(mime, base64 text) of a `data:` URL, None for any other URL."""
     if url[:5].lower() != "data:":
