@@ -1,0 +1,161 @@
+"""The only place where a request becomes a number.
+
+    CountRequest -> model (catalog) -> Rendering (renderer) -> counts of its segments (cache, tokenizer) -> TokenCount
+
+Synchronous and thread-safe: the app decides by body size whether a whole call (parsing, rendering, counting) runs on
+the event loop or in a worker thread. Batch, compare, the command line and the playground all come through here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+
+from service import catalog, method
+from service.cache.base import CountCache, Counts, segment_key
+from service.cache.memory import MemoryCache
+from service.catalog import CatalogModel
+from service.errors import InvalidRequest
+from service.features import main_feature
+from service.tokenizers import registry
+from service.tokenizers.base import Tokenizer, VocabularyTokenizer
+from service.types import CountRequest, Prompt, Rendering, Section, Segment, TokenCount, Warned
+
+CACHE_FROM_CHARS = 2_000
+"""Shorter segments are counted again: hashing them and taking the cache's lock costs as much as counting."""
+
+Render = Callable[[Prompt, CatalogModel], Rendering]
+
+
+@lru_cache(maxsize=None)
+def _renderer(name: str) -> Render:
+    render: Render = import_module(f"service.renderers.{name}").render
+    return render
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Counts requests. `cache` holds segment counts, `secret` keys their hashes (random per process without Redis)."""
+
+    cache: CountCache
+    secret: bytes
+
+    @classmethod
+    def in_memory(cls, cache_bytes: int = 64 << 20) -> Counter:
+        """A counter with the embedded default: a cache in this process."""
+        return cls(MemoryCache(cache_bytes), secrets.token_bytes(32))
+
+    def count(self, request: CountRequest) -> TokenCount:
+        """The count of a request; raises ServiceError (unknown model or tokenizer, nothing to count)."""
+        if request.tokenizer is None and request.model_ref is None:
+            raise InvalidRequest("Say what to count for: `model` (or `tokenizer`).", field="model")
+        model = None if request.model_ref is None else catalog.resolve(request.model_ref)
+        name = request.tokenizer or (model.family.tokenizer if model else "")
+        tokenizer = registry.get_tokenizer(name, request.engine)
+        if request.prompt is not None:
+            if model is None:
+                raise InvalidRequest("A whole request is counted for a `model`; a `tokenizer` counts text.", field="model")
+            return self._count_prompt(request, request.prompt, model, tokenizer)
+        if request.texts is None:
+            raise InvalidRequest("Nothing to count: give `text`, `texts` or `request`.", field="text")
+        return self._count_texts(request, request.texts, model, tokenizer)
+
+    # ------------------------------------------------------------ texts: content alone
+
+    def _count_texts(
+        self, request: CountRequest, texts: tuple[str, ...], model: CatalogModel | None, tokenizer: Tokenizer
+    ) -> TokenCount:
+        if request.special_tokens == "parse":
+            counts = [len(_vocabulary(tokenizer).encode(text, parse_special=True)) for text in texts]
+        else:
+            counts = [self._segment(Segment((("messages", text),)), tokenizer)[-1] if text else 0 for text in texts]
+        if request.add_special_tokens:
+            counts = [n + tokenizer.added_tokens for n in counts]
+        total = sum(counts)
+        trust = method.find_text_trust(tokenizer.name)
+        guessed = not tokenizer.verified or (model is not None and model.match == "inferred")
+        how, low, high = method.band(total, method.weaken(trust, guessed=guessed))
+        answer = TokenCount(
+            total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], {"messages": total} if total else {},
+            counts=None if request.single else tuple(counts), warnings=request.warnings, engine=tokenizer.engine,
+        )
+        return _of_model(answer, model)
+
+    # ------------------------------------------------------------ whole requests
+
+    def _count_prompt(
+        self, request: CountRequest, prompt: Prompt, model: CatalogModel, tokenizer: Tokenizer
+    ) -> TokenCount:
+        rendering = _renderer(model.family.renderer)(prompt, model)
+        details = self._details(rendering, tokenizer)
+        total = sum(details.values())
+        feature = main_feature(prompt)
+        trust = method.weaken(
+            method.find_trust(rendering.rules, feature),
+            foreign=not prompt.dialect.startswith(f"{model.family.renderer}."),
+            guessed=model.match == "inferred" or not tokenizer.verified,
+        )
+        how, low, high = method.band(total, trust, rendering.doubts, rendering.uncounted)
+        answer = TokenCount(
+            total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], details,
+            uncounted=rendering.uncounted, warnings=_distinct((*request.warnings, *prompt.warnings, *rendering.warnings)),
+            rules=rendering.rules, feature=feature, engine=tokenizer.engine,
+        )
+        return _of_model(answer, model)
+
+    def _details(self, rendering: Rendering, tokenizer: Tokenizer) -> dict[Section, int]:
+        """Tokens by section, zeros left out."""
+        details: dict[Section, int] = {}
+        for segment in rendering.segments:
+            before = 0
+            for (section, _), upto in zip(segment.spans, self._segment(segment, tokenizer), strict=True):
+                details[section] = details.get(section, 0) + upto - before
+                before = upto
+        for overhead in rendering.overheads:
+            details[overhead.section] = details.get(overhead.section, 0) + overhead.tokens
+        return {section: tokens for section, tokens in details.items() if tokens}
+
+    def _segment(self, segment: Segment, tokenizer: Tokenizer) -> Counts:
+        if sum(len(text) for _, text in segment.spans) < CACHE_FROM_CHARS:
+            return _count_spans(segment, tokenizer)
+        key = segment_key(segment, tokenizer.fingerprint, self.secret)
+        counts = self.cache.get(key)
+        if counts is None:
+            counts = _count_spans(segment, tokenizer)
+            self.cache.put(key, counts)
+        return counts
+
+
+def _count_spans(segment: Segment, tokenizer: Tokenizer) -> Counts:
+    """Tokens of the text up to the end of each span; the whole is always counted as one text."""
+    if len(segment.spans) == 1:
+        return (tokenizer.count(segment.spans[0][1], segment.edge),)
+    text = segment.text
+    ends, at = [], 0
+    for _, span in segment.spans:
+        at += len(span)
+        ends.append(at)
+    return (*(tokenizer.count(text[:end], segment.edge) for end in ends[:-1]), tokenizer.count(text, segment.edge))
+
+
+def _vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:
+    if not isinstance(tokenizer, VocabularyTokenizer):
+        raise InvalidRequest(
+            f"{tokenizer.name} has no published special tokens; leave special_tokens out.", field="special_tokens"
+        )
+    return tokenizer
+
+
+def _of_model(answer: TokenCount, model: CatalogModel | None) -> TokenCount:
+    if model is None:
+        return answer
+    return replace(
+        answer, model=model.model_id, model_ref=model.model_ref, model_match=model.match, provider=model.provider_id
+    )
+
+
+def _distinct(warnings: Iterable[Warned]) -> tuple[Warned, ...]:
+    return tuple(dict.fromkeys(warnings))

@@ -1,0 +1,67 @@
+"""Which features a prompt has; the first one it has, in the order of FEATURES, is its main feature.
+
+Together with the rule set that rendered it, the main feature is the class whose measured accuracy the answer quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.types import (
+    FEATURES,
+    Document,
+    Feature,
+    Media,
+    Message,
+    Part,
+    Prompt,
+    SearchResult,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+
+
+def main_feature(prompt: Prompt) -> Feature:
+    """The first of FEATURES that the prompt has."""
+    found = set(features(prompt))
+    return next((feature for feature in FEATURES if feature in found), "text")
+
+
+def features(prompt: Prompt) -> Iterator[Feature]:
+    """Every feature the prompt has, possibly more than once."""
+    for message in prompt.messages:
+        for part in message.parts:
+            yield from _part_features(part)
+    for part in prompt.system:
+        yield from _part_features(part)
+    for tool in prompt.tools:
+        yield "tools" if tool.kind == "function" else "hosted"
+    if prompt.output is not None:
+        yield "schema"
+    if prompt.thinking in ("enabled", "adaptive"):
+        yield "thinking"
+    if prompt.system or any(message.role in ("system", "developer") for message in prompt.messages):
+        yield "system"
+    if _turns(prompt.messages) > 1:
+        yield "multi_turn"
+
+
+def _turns(messages: tuple[Message, ...]) -> int:
+    return sum(message.role not in ("system", "developer") for message in messages)
+
+
+def _part_features(part: Part) -> Iterator[Feature]:
+    if isinstance(part, Media):
+        yield "media"
+    elif isinstance(part, (Document, SearchResult)):
+        yield "documents"
+    elif isinstance(part, Thinking) or (isinstance(part, Text) and part.thought):
+        yield "thinking"
+    elif isinstance(part, ToolCall):
+        yield "hosted" if part.hosted else "tool_history"
+    elif isinstance(part, ToolResult):
+        yield "hosted" if part.hosted else "tool_history"
+        for inner in part.parts:
+            yield from _part_features(inner)
