@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 
 from service import catalog, method
@@ -30,7 +30,7 @@ CACHE_FROM_CHARS = 2_000
 Render = Callable[[Prompt, CatalogModel], Rendering]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _renderer(name: str) -> Render:
     render: Render = import_module(f"service.renderers.{name}").render
     return render
@@ -38,9 +38,9 @@ def _renderer(name: str) -> Render:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Counts requests. `cache` holds segment counts, `secret` keys their hashes (random per process without Redis)."""
+    """Counts requests. `counts` holds segment counts, `secret` keys their hashes (random per process without Redis)."""
 
-    cache: CountCache
+    counts: CountCache
     secret: bytes
 
     @classmethod
@@ -57,7 +57,7 @@ class Counter:
         tokenizer = registry.get_tokenizer(name, request.engine)
         if request.prompt is not None:
             if model is None:
-                raise InvalidRequest("A whole request is counted for a `model`; a `tokenizer` counts text.", field="model")
+                raise InvalidRequest("A whole request is counted for a model: name one in `model`.", field="model")
             return self._count_prompt(request, request.prompt, model, tokenizer)
         if request.texts is None:
             raise InvalidRequest("Nothing to count: give `text`, `texts` or `request`.", field="text")
@@ -99,9 +99,10 @@ class Counter:
             guessed=model.match == "inferred" or not tokenizer.verified,
         )
         how, low, high = method.band(total, trust, rendering.doubts, rendering.uncounted)
+        warnings = _distinct((*request.warnings, *prompt.warnings, *rendering.warnings))
         answer = TokenCount(
             total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], details,
-            uncounted=rendering.uncounted, warnings=_distinct((*request.warnings, *prompt.warnings, *rendering.warnings)),
+            uncounted=rendering.uncounted, warnings=warnings,
             rules=rendering.rules, feature=feature, engine=tokenizer.engine,
         )
         return _of_model(answer, model)
@@ -122,10 +123,10 @@ class Counter:
         if sum(len(text) for _, text in segment.spans) < CACHE_FROM_CHARS:
             return _count_spans(segment, tokenizer)
         key = segment_key(segment, tokenizer.fingerprint, self.secret)
-        counts = self.cache.get(key)
+        counts = self.counts.get(key)
         if counts is None:
             counts = _count_spans(segment, tokenizer)
-            self.cache.put(key, counts)
+            self.counts.put(key, counts)
         return counts
 
 

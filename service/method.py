@@ -23,7 +23,7 @@ TABLE_FILE = "accuracy_classes.json"
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """A method with its relative band: billed tokens are expected within counted x (1 + low) .. counted x (1 + high)."""
+    """A method with its relative band: billed tokens are expected from counted x (1 + low) to counted x (1 + high)."""
 
     method: Method
     low: float = 0.0
@@ -37,10 +37,8 @@ ESTIMATE = Trust("estimate", ESTIMATE_LOW, ESTIMATE_HIGH)
 @lru_cache(maxsize=1)
 def class_table() -> Mapping[tuple[str, str], Trust]:
     """(rule set, feature) -> Trust, as measured. A tokenizer name with feature "content" says it of bare texts."""
-    text = resources.files("service").joinpath(TABLE_FILE).read_text("utf-8")
-    return {
-        (row["rules"], row["feature"]): Trust(row["method"], row["low"], row["high"]) for row in json.loads(text)["classes"]
-    }
+    rows = json.loads(resources.files("service").joinpath(TABLE_FILE).read_text("utf-8"))["classes"]
+    return {(row["rules"], row["feature"]): Trust(row["method"], row["low"], row["high"]) for row in rows}
 
 
 def find_trust(rules: str, feature: Feature) -> Trust:

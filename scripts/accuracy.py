@@ -1,0 +1,247 @@
+"""Replay recorded requests against a running service, print how often it is right, and write the class table.
+
+    python scripts/accuracy.py --truth DIR [--write] [--base-url URL] [--worst N] [--check]
+
+DIR holds `dev.jsonl.gz` (a row a recorded request: kind, platform, model, request, input_tokens, source,
+main_feature, ...) and, optionally, `claude_text_dev.jsonl.gz` (bare texts with the count Anthropic's endpoint gave).
+Without --base-url a service is started on a free port and stopped at the end. --write replaces
+service/accuracy_classes.json; --check fails when the committed table differs from what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import gzip
+import json
+import math
+import sys
+import urllib.request
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "service" / "accuracy_classes.json"
+
+MIN_EXACT_ROWS, MIN_EXACT_SOURCES, MIN_CALIBRATED_ROWS = 20, 3, 5
+WIDEST_CALIBRATED = 0.10
+"""A class that was once billed further from its count than this is an estimate, however many rows it has."""
+
+MARCH_2025 = range(1741564800, 1743206400)
+"""Responses created from 10 to 28 March 2025 were billed 18 to 216 tokens more; the surcharge is gone since."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One row with the service's answer; `error` is billed / counted - 1."""
+
+    row: dict[str, Any]
+    answer: dict[str, Any] | None
+    failure: str = ""
+
+    @property
+    def counted(self) -> int:
+        return self.answer["input_tokens"] if self.answer else 0
+
+    @property
+    def billed(self) -> int:
+        return int(self.row["input_tokens"])
+
+    @property
+    def error(self) -> float:
+        return self.billed / self.counted - 1 if self.counted else (1.0 if self.billed else 0.0)
+
+    @property
+    def exact(self) -> bool:
+        return self.answer is not None and self.counted == self.billed
+
+    @property
+    def in_band(self) -> bool:
+        band = self.answer["error_band"] if self.answer else {"low": 0, "high": -1}
+        return bool(band["low"] <= self.billed <= band["high"])
+
+
+# ---------------------------------------------------------------- asking the service
+
+
+@contextmanager
+def running_service() -> Iterator[str]:
+    """A service of this checkout on a free loopback port; its base URL."""
+    sys.path.insert(0, str(ROOT))
+    from tests.live import live_server  # noqa: PLC0415
+
+    with live_server() as base_url:
+        yield base_url
+
+
+def post(base_url: str, path: str, body: Any) -> Any:
+    request = urllib.request.Request(  # noqa: S310
+        base_url + path, json.dumps(body).encode(), {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=300) as answer:  # noqa: S310
+        return json.load(answer)
+
+
+def batches(items: list[Any], size: int) -> Iterator[list[Any]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def count_all(base_url: str, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One result (or {"error": ...}) an item, in order."""
+    with ThreadPoolExecutor(2) as pool:
+        for answer in pool.map(lambda part: post(base_url, "/v1/countTokens:batch", {"items": part}), batches(items, 50)):
+            yield from answer["results"]
+
+
+def replay(base_url: str, rows: list[dict[str, Any]]) -> list[Scored]:
+    items = [
+        {"model": row["model"], "dialect": row["kind"], "request": row["request"], "platform": row.get("platform")}
+        for row in rows
+    ]
+    return [
+        Scored(row, None, json.dumps(answer["error"])) if "error" in answer else Scored(row, answer)
+        for row, answer in zip(rows, count_all(base_url, items), strict=True)
+    ]
+
+
+# ---------------------------------------------------------------- the class table
+
+
+def classify(items: list[Scored]) -> dict[str, Any]:
+    """method and relative band of one class from its scored rows.
+
+    exact: at least 20 rows from at least 3 sources and no miss. calibrated: at least 5 rows, the measured range widened
+    upwards by half (at least 1% where a row missed). estimate: at least -5% / +15%, or half more than what was seen.
+    """
+    errors = [item.error for item in items if not item.answer or not item.answer["uncounted"]] or [0.0]
+    exact = all(item.exact for item in items)
+    sources = {item.row["source"] for item in items}
+    lowest, highest = min(*errors, 0.0), max(*errors, 0.0)
+    facts = {"rows": len(items), "sources": len(sources), "exact_rows": sum(item.exact for item in items)}
+    if exact and len(items) >= MIN_EXACT_ROWS and len(sources) >= MIN_EXACT_SOURCES:
+        return {"method": "exact", "low": 0.0, "high": 0.0, **facts}
+    if len(items) >= MIN_CALIBRATED_ROWS and -WIDEST_CALIBRATED <= lowest and highest <= WIDEST_CALIBRATED:
+        return {"method": "calibrated", "low": _down(1.25 * lowest), "high": _up(max(1.5 * highest, 0.01)), **facts}
+    return {"method": "estimate", "low": _down(min(1.5 * lowest, -0.05)), "high": _up(max(1.5 * highest, 0.15)), **facts}
+
+
+def _down(share: float) -> float:
+    return max(math.floor(share * 1000) / 1000, -1.0)
+
+
+def _up(share: float) -> float:
+    return math.ceil(share * 1000) / 1000
+
+
+def class_rows(scored: Iterable[Scored]) -> list[dict[str, Any]]:
+    classes: dict[tuple[str, str], list[Scored]] = collections.defaultdict(list)
+    for item in scored:
+        if item.answer:
+            classes[item.answer["rules"], item.answer["feature"]].append(item)
+    return [{"rules": rules, "feature": feature, **classify(items)} for (rules, feature), items in sorted(classes.items())]
+
+
+# ---------------------------------------------------------------- bare texts of Claude 3 and later
+
+TEXT_FAMILIES = {"v3": ("claude-v3", 7), "v4.7": ("claude-v4.7", 11), "v5": ("claude-v4.8", 6)}
+"""Family in the truth file -> tokenizer and its one-message frame in tokens (ctok 1.3.0)."""
+
+
+def text_rows(base_url: str, path: Path) -> list[dict[str, Any]]:
+    """Class rows (feature "content") of the tokenizers that were reconstructed from Anthropic's endpoint."""
+    rows = [row for row in read(path) if row["family"] in TEXT_FAMILIES]
+    items = [{"tokenizer": TEXT_FAMILIES[row["family"]][0], "text": row["text"]} for row in rows]
+    groups: dict[str, list[float]] = collections.defaultdict(list)
+    for row, answer in zip(rows, count_all(base_url, items), strict=True):
+        tokenizer, frame = TEXT_FAMILIES[row["family"]]
+        content = row["input_tokens"] - (frame if row["frame"] else 0)
+        groups[tokenizer].append(content / answer["input_tokens"] - 1 if answer["input_tokens"] else float(content > 0))
+    out = []
+    for tokenizer, errors in sorted(groups.items()):
+        right = sum(error == 0 for error in errors)
+        print(f"{tokenizer:14} bare texts {len(errors):5}  exact {100 * right / len(errors):6.2f}%  "
+              f"worst {100 * min(errors):.1f}% / +{100 * max(errors):.1f}%")
+        out.append({
+            "rules": tokenizer, "feature": "content", "method": "calibrated", "low": _down(min(*errors, 0.0)),
+            "high": _up(max(*errors, 0.005)), "rows": len(errors), "sources": 1, "exact_rows": right,
+        })
+    return out
+
+
+# ---------------------------------------------------------------- printing
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def print_table(scored: list[Scored]) -> None:
+    groups: dict[tuple[str, ...], list[Scored]] = collections.defaultdict(list)
+    for item in scored:
+        provider = item.row["kind"].split(".")[0]
+        groups[provider, item.row["main_feature"]].append(item)
+        groups[provider, "all"].append(item)
+        groups["all", "all"].append(item)
+    print("| provider | feature | rows | exact | within 2% | worst under | worst over | in band | failed |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for (provider, feature), items in sorted(groups.items(), key=lambda g: (g[0][0] == "all", g[0])):
+        ok = [item for item in items if item.answer]
+        off = [item.counted / item.billed - 1 if item.billed else 0.0 for item in ok]
+        print(
+            f"| {provider} | {feature} | {len(items)} | {share(item.exact for item in items)} "
+            f"| {share(abs(e) <= 0.02 for e in off)} | {100 * min([*off, 0]):.1f}% | +{100 * max([*off, 0]):.1f}% "
+            f"| {share(item.in_band for item in ok)} | {len(items) - len(ok)} |"
+        )
+    methods = collections.Counter((item.answer or {"method": "failed"})["method"] for item in scored)
+    wrong = sum(item.answer is not None and item.answer["method"] == "exact" and not item.exact for item in scored)
+    held = [item.in_band for item in scored if item.answer and item.answer["method"] == "estimate"]
+    print(f"\nmethods {dict(methods)}; called exact but wrong: {wrong}; estimates whose band holds: {share(held)}")
+
+
+def share(hits: Iterable[bool]) -> str:
+    values = list(hits)
+    return f"{100 * sum(values) / len(values):.1f}%" if values else "-"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--truth", type=Path, required=True, help="folder of the recorded rows")
+    parser.add_argument("--base-url", help="a running service; else one is started")
+    parser.add_argument("--write", action="store_true", help="replace the committed class table")
+    parser.add_argument("--check", action="store_true", help="fail when the committed class table is not what was measured")
+    parser.add_argument("--worst", type=int, default=0, help="print the rows that are furthest off")
+    args = parser.parse_args()
+
+    rows = [
+        row for row in read(args.truth / "dev.jsonl.gz")
+        if row.get("countable", True) and not row.get("conflict")
+        and not (row["kind"] == "openai.responses" and (row.get("created") or 0) in MARCH_2025)
+    ]
+    texts = args.truth / "claude_text_dev.jsonl.gz"
+    with nullcontext(args.base_url) if args.base_url else running_service() as base_url:
+        scored = replay(base_url, rows)
+        classes = class_rows(scored)
+        print_table(scored)
+        if texts.exists():
+            classes += text_rows(base_url, texts)
+    for item in sorted(scored, key=lambda item: -abs(item.error) if item.answer else -1e9)[: args.worst]:
+        row = item.row
+        print(f"{item.counted - item.billed:+6} of {item.billed:6} {row['kind']:24} {row['main_feature']:13} {row['model']:30} "
+              f"{row['source']:14} {row['id']} {item.failure[:200]}")
+    text = json.dumps({"classes": classes}, indent=1).replace("\n  ", " ").replace("\n }", " }") + "\n"
+    if args.write:
+        TABLE.write_text(text, encoding="utf-8")
+    if args.check and TABLE.read_text(encoding="utf-8") != text:
+        print(f"{TABLE.relative_to(ROOT)} is not what was measured; run `make accuracy`", file=sys.stderr)
+        return 1
+    return 1 if any(not item.answer for item in scored) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
