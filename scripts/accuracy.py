@@ -79,10 +79,8 @@ def running_service() -> Iterator[str]:
 
 
 def post(base_url: str, path: str, body: Any) -> Any:
-    request = urllib.request.Request(  # noqa: S310
-        base_url + path, json.dumps(body).encode(), {"content-type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=300) as answer:  # noqa: S310
+    request = urllib.request.Request(base_url + path, json.dumps(body).encode(), {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=300) as answer:
         return json.load(answer)
 
 
@@ -94,7 +92,8 @@ def batches(items: list[Any], size: int) -> Iterator[list[Any]]:
 def count_all(base_url: str, items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """One result (or {"error": ...}) an item, in order."""
     with ThreadPoolExecutor(2) as pool:
-        for answer in pool.map(lambda part: post(base_url, "/v1/countTokens:batch", {"items": part}), batches(items, 50)):
+        bodies = ({"items": part} for part in batches(items, 50))
+        for answer in pool.map(lambda body: post(base_url, "/v1/countTokens:batch", body), bodies):
             yield from answer["results"]
 
 
@@ -125,9 +124,11 @@ def classify(items: list[Scored]) -> dict[str, Any]:
     facts = {"rows": len(items), "sources": len(sources), "exact_rows": sum(item.exact for item in items)}
     if exact and len(items) >= MIN_EXACT_ROWS and len(sources) >= MIN_EXACT_SOURCES:
         return {"method": "exact", "low": 0.0, "high": 0.0, **facts}
-    if len(items) >= MIN_CALIBRATED_ROWS and -WIDEST_CALIBRATED <= lowest and highest <= WIDEST_CALIBRATED:
-        return {"method": "calibrated", "low": _down(1.25 * lowest), "high": _up(max(1.5 * highest, 0.01)), **facts}
-    return {"method": "estimate", "low": _down(min(1.5 * lowest, -0.05)), "high": _up(max(1.5 * highest, 0.15)), **facts}
+    if len(items) >= MIN_CALIBRATED_ROWS and max(-lowest, highest) <= WIDEST_CALIBRATED:
+        how, low, high = "calibrated", 1.25 * lowest, max(1.5 * highest, 0.01)
+    else:
+        how, low, high = "estimate", min(1.5 * lowest, -0.05), max(1.5 * highest, 0.15)
+    return {"method": how, "low": _down(low), "high": _up(high), **facts}
 
 
 def _down(share: float) -> float:
@@ -143,7 +144,9 @@ def class_rows(scored: Iterable[Scored]) -> list[dict[str, Any]]:
     for item in scored:
         if item.answer:
             classes[item.answer["rules"], item.answer["feature"]].append(item)
-    return [{"rules": rules, "feature": feature, **classify(items)} for (rules, feature), items in sorted(classes.items())]
+    return [
+        {"rules": rules, "feature": feature, **classify(classes[rules, feature])} for rules, feature in sorted(classes)
+    ]
 
 
 # ---------------------------------------------------------------- bare texts of Claude 3 and later
@@ -159,7 +162,7 @@ def text_rows(base_url: str, path: Path) -> list[dict[str, Any]]:
     groups: dict[str, list[float]] = collections.defaultdict(list)
     for row, answer in zip(rows, count_all(base_url, items), strict=True):
         tokenizer, frame = TEXT_FAMILIES[row["family"]]
-        content = row["input_tokens"] - (frame if row["frame"] else 0)
+        content = row["input_tokens"] - (0 if row["frame"].startswith("content only") else frame)
         groups[tokenizer].append(content / answer["input_tokens"] - 1 if answer["input_tokens"] else float(content > 0))
     out = []
     for tokenizer, errors in sorted(groups.items()):
@@ -214,7 +217,7 @@ def main() -> int:
     parser.add_argument("--truth", type=Path, required=True, help="folder of the recorded rows")
     parser.add_argument("--base-url", help="a running service; else one is started")
     parser.add_argument("--write", action="store_true", help="replace the committed class table")
-    parser.add_argument("--check", action="store_true", help="fail when the committed class table is not what was measured")
+    parser.add_argument("--check", action="store_true", help="fail when the committed table is not what was measured")
     parser.add_argument("--worst", type=int, default=0, help="print the rows that are furthest off")
     args = parser.parse_args()
 
@@ -232,8 +235,8 @@ def main() -> int:
             classes += text_rows(base_url, texts)
     for item in sorted(scored, key=lambda item: -abs(item.error) if item.answer else -1e9)[: args.worst]:
         row = item.row
-        print(f"{item.counted - item.billed:+6} of {item.billed:6} {row['kind']:24} {row['main_feature']:13} {row['model']:30} "
-              f"{row['source']:14} {row['id']} {item.failure[:200]}")
+        print(f"{item.counted - item.billed:+6} of {item.billed:6} {row['kind']:24} {row['main_feature']:13} "
+              f"{row['model']:30} {row['source']:14} {row['id']} {item.failure[:200]}")
     text = json.dumps({"classes": classes}, indent=1).replace("\n  ", " ").replace("\n }", " }") + "\n"
     if args.write:
         TABLE.write_text(text, encoding="utf-8")
