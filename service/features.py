@@ -18,7 +18,9 @@ from service.types import (
     SearchResult,
     Text,
     Thinking,
+    ToolAddition,
     ToolCall,
+    ToolReference,
     ToolResult,
 )
 
@@ -37,7 +39,7 @@ def features(prompt: Prompt) -> Iterator[Feature]:
     for part in prompt.system:
         yield from _part_features(part)
     for tool in prompt.tools:
-        yield "tools" if tool.kind == "function" else "hosted"
+        yield "tools" if tool.kind == "function" and not tool.deferred else "hosted"
     if prompt.output is not None:
         yield "schema"
     if prompt.thinking in ("enabled", "adaptive"):
@@ -54,9 +56,11 @@ def _turns(messages: tuple[Message, ...]) -> int:
 
 def _part_features(part: Part) -> Iterator[Feature]:
     if isinstance(part, Media):
-        yield "media"
+        yield "media" if part.kind in ("image", "audio", "video") or part.mime == "application/pdf" else "documents"
     elif isinstance(part, (Document, SearchResult)):
         yield "documents"
+    elif isinstance(part, (ToolAddition, ToolReference)):
+        yield "hosted"
     elif isinstance(part, Thinking) or (isinstance(part, Text) and part.thought):
         yield "thinking"
     elif isinstance(part, ToolCall):
