@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,14 @@ from service.types import Media
 MAX_PAGES = 2_000
 """Pages whose text is read; no provider takes more than 1,000. Later pages keep their size."""
 
-MAX_OPERATORS = 1_500_000
-"""Drawing operators read in one file: about 1,000 dense pages, and half a minute of work at worst."""
+MAX_OPERATORS = 300_000
+"""Drawing operators and operands of one page: a dense page of text has 5,000, and 300,000 take two seconds."""
 
-MAX_STREAM_BYTES = 16_000_000
+MAX_STREAM_BYTES = 4_000_000
 """Decompressed bytes of one stream. A page of a book is under 100 KB; a zip bomb is cut here."""
+
+MAX_CPU_SECONDS = 15.0
+"""Processor time for one file, looked at between operators: about 800 dense pages. Later pages have no text."""
 
 MAX_TEXT = 20_000_000
 """Characters taken from one file."""
@@ -50,20 +54,21 @@ class _CapReachedError(Exception):
 
 @dataclass(slots=True)
 class _Budget:
-    """What is left to spend on one file."""
+    """What may be spent on one file: characters, and this thread's processor time up to `until`."""
 
-    operators: int = MAX_OPERATORS
-    text: int = MAX_TEXT
+    text: int
+    until: float
 
-    def spend_operator(self, *_: Any) -> None:
-        self.operators -= 1
-        if self.operators < 0:
+    @property
+    def spent(self) -> bool:
+        return self.text < 0 or time.thread_time() > self.until
+
+    def check(self, *_: Any) -> None:
+        if self.spent:
             raise _CapReachedError
 
-    def spend_text(self, text: str, *_: Any) -> None:
+    def take(self, text: str, *_: Any) -> None:
         self.text -= len(text)
-        if self.text < 0:
-            raise _CapReachedError
 
 
 def read_pdf(data: bytes) -> Pdf | None:
@@ -104,11 +109,11 @@ def _pypdf() -> Any:
 
 
 def _read_pages(pages: list[Any]) -> Pdf:
-    budget = _Budget()
+    budget = _Budget(MAX_TEXT, time.thread_time() + MAX_CPU_SECONDS)
     complete = len(pages) <= MAX_PAGES
     out = []
     for number, page in enumerate(pages):
-        text = _page_text(page, budget) if number < MAX_PAGES and budget.operators >= 0 and budget.text >= 0 else None
+        text = _page_text(page, budget) if number < MAX_PAGES and not budget.spent else None
         complete = complete and text is not None
         out.append(Page(*_page_size(page), text or ""))
     return Pdf(tuple(out), complete)
@@ -116,9 +121,7 @@ def _read_pages(pages: list[Any]) -> Pdf:
 
 def _page_text(page: Any, budget: _Budget) -> str | None:
     try:
-        text: str = page.extract_text(
-            visitor_operand_before=budget.spend_operator, visitor_text=budget.spend_text
-        )
+        text: str = page.extract_text(visitor_operand_before=budget.check, visitor_text=budget.take)
     except Exception:  # noqa: BLE001 - broken fonts and streams raise anything; _CapReachedError ends here too
         return None
     return text
