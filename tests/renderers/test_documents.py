@@ -101,7 +101,7 @@ def test_caps_on_pages_text_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert texts(read) == ["Page 0", "Page 1", "Page 2", "Page 3", "", ""]
     assert read is not None
     assert not read.complete
-    monkeypatch.setattr(documents, "MAX_TEXT", 20)
+    monkeypatch.setattr(documents, "MAX_TEXT", 17)
     assert texts(read_pdf(data)) == ["Page 0", "Page 1", "Page 2", "", "", ""]
     monkeypatch.setattr(documents, "MAX_CPU_SECONDS", 0.0)
     assert texts(read_pdf(data)) == [""] * 6
