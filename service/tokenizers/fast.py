@@ -1,0 +1,99 @@
+"""The fast engine, on splintr: from our own verified files, or from a vocabulary that splintr bundles.
+
+Splintr matches special tokens and 54 "agent tokens" of its own in text unless told otherwise. Built from our files it
+gets neither: rank files carry none, and a tokenizer.json loses its special tokens before it is handed over (they stay
+in the model's table, where no merge reaches them).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import splintr
+
+from service.tokenizers.base import Engine
+from service.tokenizers.vocabulary import Vocabulary
+
+INLINE_CHARACTERS = 4_000
+"""Up to here the call that keeps the interpreter lock is cheaper; beyond, the one that releases it is used."""
+
+ADDED_TOKENS = re.compile(rb'"added_tokens":(\[(?:\{[^{}]*\},?)*\]),')
+POST_PROCESSOR = re.compile(rb'"post_processor":\{.*?\},"decoder"')
+
+
+def without_special_tokens(content: bytes) -> tuple[bytes, dict[str, int], int]:
+    """A minified tokenizer.json whose special tokens and post-processor are gone, what they were (text -> id), and how
+    many tokens the post-processor would have added to one text."""
+    found = ADDED_TOKENS.search(content)
+    if found is None:
+        raise ValueError("tokenizer.json has no list of added tokens")
+    added = json.loads(found.group(1))
+    kept = json.dumps([token for token in added if not token["special"]], ensure_ascii=False)
+    specials = {token["content"]: token["id"] for token in added if token["special"]}
+    rest = content[found.end(1):]
+    processor = POST_PROCESSOR.search(rest)
+    count = 0
+    if processor is not None:
+        template = json.loads(b"{" + processor.group().removesuffix(b',"decoder"') + b"}")["post_processor"]
+        count = sum("SpecialToken" in step for step in template["single"])
+        rest = rest[:processor.start()] + b'"post_processor":null,"decoder"' + rest[processor.end():]
+    return content[:found.start(1)] + kept.encode() + rest, specials, count
+
+
+class SplintrTokenizer(Vocabulary):
+    """Splintr over our own files."""
+
+    engine: Engine = "fast"
+
+    def __init__(
+        self, name: str, fingerprint: str, core: Any, specials: Mapping[str, int], *, added_tokens: int = 0,
+        verified: bool = True,
+    ) -> None:
+        super().__init__(name, fingerprint, specials, added_tokens=added_tokens, verified=verified)
+        self._core = core
+
+    @classmethod
+    def from_ranks(cls, name: str, fingerprint: str, content: bytes, pattern: str,
+                   specials: Mapping[str, int]) -> SplintrTokenizer:
+        return cls(name, fingerprint, splintr.Tokenizer.from_bytes(content, pattern, {}), specials)
+
+    @classmethod
+    def from_json(cls, name: str, fingerprint: str, content: bytes) -> SplintrTokenizer:
+        plain, specials, added_tokens = without_special_tokens(content)
+        return cls(name, fingerprint, splintr.from_json_bytes(plain), specials, added_tokens=added_tokens)
+
+    def _flat(self, text: str) -> bytes:
+        """The ids as native 32-bit integers."""
+        if len(text) <= INLINE_CHARACTERS:
+            flat: bytes = self._core.encode_flat(text)
+        else:
+            flat, _ = self._core.encode_batch_flat([text])
+        return flat
+
+    def _ids(self, text: str) -> Sequence[int]:
+        return array("I", self._flat(text))
+
+    def _count(self, text: str) -> int:
+        return len(self._flat(text)) // 4
+
+    def count_batch(self, texts: Sequence[str], edge: str = "open") -> list[int]:
+        if not texts:
+            return []
+        try:
+            _, ends = self._core.encode_batch_flat(list(texts))
+        except UnicodeEncodeError:
+            return [self.count(text) for text in texts]
+        marks = array("Q", ends)
+        return [after - before for before, after in pairwise(marks)]
+
+    def _token_bytes(self, token: int) -> bytes | None:
+        try:
+            found: bytes = self._core.decode_token_bytes(token)
+        except (ValueError, OverflowError):
+            return None
+        return found

@@ -1,0 +1,81 @@
+"""The self-check of a fast engine at load: committed answers for a small nasty corpus, made from the references.
+
+`golden.json` holds the texts once, and for each tokenizer the fingerprint of the data, who confirmed the answers, a
+count for each text, and a digest of its ids (or, where there are no ids, the counts at the other edges).
+Made by `scripts/make_golden.py`; reading it loads no reference.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Any
+
+from service.tokenizers.base import Tokenizer, VocabularyTokenizer
+from service.types import Edge
+
+EDGES: tuple[Edge, ...] = ("open", "inside", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenAnswers:
+    """`counts` has a list an edge; `digests` is empty for a tokenizer without ids."""
+
+    fingerprint: str
+    confirmed_by: str
+    counts: dict[Edge, list[int]]
+    digests: list[str]
+
+
+@cache
+def golden_file() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((files("service.tokenizers") / "golden.json").read_bytes())
+    return content
+
+
+def golden_texts() -> list[str]:
+    return [row["text"] * row.get("times", 1) for row in golden_file()["texts"]]
+
+
+def find_golden_answers(name: str) -> GoldenAnswers | None:
+    row = golden_file()["answers"].get(name)
+    return None if row is None else GoldenAnswers(**row)
+
+
+def ids_digest(ids: list[int]) -> str:
+    """16 hex digits that identify a list of ids."""
+    return blake2b(array("Q", ids).tobytes(), digest_size=8).hexdigest()
+
+
+def answers_of(tokenizer: Tokenizer, texts: list[str], confirmed_by: str) -> GoldenAnswers:
+    """What `tokenizer` says, in the form that is committed."""
+    if isinstance(tokenizer, VocabularyTokenizer):
+        all_ids = [tokenizer.encode(text) for text in texts]
+        return GoldenAnswers(
+            tokenizer.fingerprint, confirmed_by, {"open": [len(ids) for ids in all_ids]}, list(map(ids_digest, all_ids))
+        )
+    counts = {edge: tokenizer.count_batch(texts, edge) for edge in EDGES}
+    return GoldenAnswers(tokenizer.fingerprint, confirmed_by, counts, [])
+
+
+def find_golden_mismatch(tokenizer: Tokenizer) -> str | None:
+    """What is wrong with `tokenizer`, as a short reason without any text; None when all is as it should be, and for
+    a tokenizer that nobody confirmed."""
+    expected = find_golden_answers(tokenizer.name)
+    if expected is None:
+        return None
+    if tokenizer.fingerprint != expected.fingerprint:
+        return f"golden answers are of revision {expected.fingerprint}, the data is {tokenizer.fingerprint}"
+    found = answers_of(tokenizer, golden_texts(), expected.confirmed_by)
+    for edge, counts in expected.counts.items():
+        for number, (wanted, got) in enumerate(zip(counts, found.counts[edge], strict=True)):
+            if wanted != got:
+                return f"golden text {number} ({edge}) has {got} tokens instead of {wanted}"
+    for number, (digest, other) in enumerate(zip(expected.digests, found.digests, strict=True)):
+        if digest != other:
+            return f"golden text {number} has other ids"
+    return None

@@ -1,0 +1,119 @@
+"""Every tokenizer the service knows, one row each: where its data comes from and which engines can run it.
+
+Loaders import their engine when they are called, so that a started service holds no engine that it does not use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from service.tokenizers import patterns
+from service.tokenizers.base import Tokenizer
+from service.tokenizers.data import DataFile, shipped_files
+
+Reader = Callable[[str], bytes]
+"""Gives the verified bytes of a manifest row."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerRow:
+    """`data` is the manifest row the vocabulary comes from, None where a package carries it (`package`).
+
+    `reference_package` is what the reference runs on. `reference` and `fast` build the two engines from a reader of
+    verified data; a missing one is None.
+    """
+
+    name: str
+    data: str | None
+    fast: Callable[[TokenizerRow, Reader], Tokenizer] | None
+    reference: Callable[[TokenizerRow, Reader], Tokenizer] | None
+    reference_package: str = ""
+    package: str = ""
+    package_licence: str = ""
+    verified: bool = True
+
+    @property
+    def source(self) -> str:
+        """Where the vocabulary comes from, for people."""
+        return self.file.origin if self.data else f"{self.package} {version(self.package)}"
+
+    @property
+    def licence(self) -> str:
+        return self.file.licence if self.data else self.package_licence
+
+    @property
+    def file(self) -> DataFile:
+        return shipped_files()[self.data or self.name]
+
+    def fingerprint(self) -> str:
+        """8 hex digits of the data that decides the counts, the same for both engines.
+
+        Of a shipped file it is the beginning of its sha256, unless another tokenizer reads the same file in another
+        way; of a vocabulary inside a package, a hash of the package's exact version.
+        """
+        if self.data is None:
+            return hashlib.sha256(f"{self.source} {self.name}".encode()).hexdigest()[:8]
+        sha256 = self.file.sha256
+        return (sha256 if self.name == self.data else hashlib.sha256(f"{sha256} {self.name}".encode()).hexdigest())[:8]
+
+
+def _rank_reference(row: TokenizerRow, read: Reader) -> Tokenizer:
+    from service.tokenizers.rank_bpe import RankBpe, parse_ranks  # noqa: PLC0415
+
+    pattern = patterns.RANK_PATTERNS[row.name]
+    return RankBpe(
+        row.name, row.fingerprint(), parse_ranks(read(row.file.tokenizer)), pattern.regex, pattern.specials,
+        newlines_apart=pattern.newlines_apart,
+    )
+
+
+def _rank_fast(row: TokenizerRow, read: Reader) -> Tokenizer:
+    from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
+
+    pattern = patterns.RANK_PATTERNS[row.name]
+    return SplintrTokenizer.from_ranks(
+        row.name, row.fingerprint(), read(row.file.tokenizer), pattern.plain_regex, pattern.specials
+    )
+
+
+def _merge_reference(row: TokenizerRow, read: Reader) -> Tokenizer:
+    from service.tokenizers.merge_bpe import MergeBpe  # noqa: PLC0415
+
+    return MergeBpe(row.name, row.fingerprint(), read(row.file.tokenizer))
+
+
+def _merge_fast(row: TokenizerRow, read: Reader) -> Tokenizer:
+    from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
+
+    return SplintrTokenizer.from_json(row.name, row.fingerprint(), read(row.file.tokenizer))
+
+
+def _tiling_fast(row: TokenizerRow, read: Reader) -> Tokenizer:
+    from service.tokenizers import tiling  # noqa: PLC0415
+
+    return tiling.load(row.name)
+
+
+def _ctok_reference(row: TokenizerRow, read: Reader) -> Tokenizer:
+    from service.tokenizers.ctok_reference import CtokTokenizer  # noqa: PLC0415
+
+    return CtokTokenizer(row.name, row.fingerprint())
+
+
+TOKENIZERS: tuple[TokenizerRow, ...] = (
+    TokenizerRow("o200k_base", "o200k_base", _rank_fast, _rank_reference, "tiktoken"),
+    TokenizerRow("o200k_harmony", "o200k_base", _rank_fast, _rank_reference, "tiktoken"),
+    TokenizerRow("cl100k_base", "cl100k_base", _rank_fast, _rank_reference, "tiktoken"),
+    TokenizerRow("p50k_base", "p50k_base", None, _rank_reference, "tiktoken"),
+    TokenizerRow("p50k_edit", "p50k_base", None, _rank_reference, "tiktoken"),
+    TokenizerRow("r50k_base", "r50k_base", None, _rank_reference, "tiktoken"),
+    TokenizerRow("gpt2", "r50k_base", None, _rank_reference, "tiktoken"),
+    TokenizerRow("claude", "claude", _merge_fast, _merge_reference, "tokenizers"),
+    TokenizerRow("claude-v3", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
+    TokenizerRow("claude-v4.7", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
+    TokenizerRow("claude-v4.8", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
+    TokenizerRow("gemma3", "gemma3", _merge_fast, _merge_reference, "tokenizers"),
+)
