@@ -52,8 +52,11 @@ class TokenizerRow:
         """8 hex digits of the data that decides the counts, the same for both engines.
 
         Of a shipped file it is the beginning of its sha256, unless another tokenizer reads the same file in another
-        way; of a vocabulary inside a package, a hash of the package's exact version.
+        way; of Claude 3 and later, the tiling engine's hash over its tables; of a vocabulary inside a package, a hash
+        of the package's exact version.
         """
+        if self.fast is _tiling_fast:
+            return _tiling_fingerprint(self.name)
         if self.data is None:
             return hashlib.sha256(f"{self.source} {self.name}".encode()).hexdigest()[:8]
         sha256 = self.file.sha256
@@ -95,6 +98,12 @@ def _tiling_fast(row: TokenizerRow, read: Reader) -> Tokenizer:
     from service.tokenizers import tiling  # noqa: PLC0415
 
     return tiling.load(row.name)
+
+
+def _tiling_fingerprint(name: str) -> str:
+    from service.tokenizers.tiling import tables  # noqa: PLC0415
+
+    return tables.fingerprint(tables.FAMILIES[name])
 
 
 def _ctok_reference(row: TokenizerRow, read: Reader) -> Tokenizer:
