@@ -1,0 +1,207 @@
+"""CatalogModel, and how a model reference becomes one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from service.catalog.hosts import NO_BASE, UNLISTED, Hosted, peel
+from service.catalog.limits import Limits, limits_of
+from service.catalog.listing import PriceRow, find_row, listed_names
+from service.catalog.near import Neighbours
+from service.catalog.overrides import Overrides
+from service.catalog.spellings import spell
+from service.errors import InvalidRequest, UnknownModel
+from service.families import find_family
+from service.families.base import Family
+
+Match = Literal["known", "alias", "inferred"]
+
+MAX_NAME = 256
+"""Longest model name accepted, in characters. The longest real ones (ARNs of inference profiles) are under 200."""
+
+_MEMORY = 4096
+"""Model references remembered; beyond that the least recently used is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogModel:
+    """A model reference understood.
+
+    `model_id` is canonical (lower case; no prefix, region, cloud version; no date where the undated name is the same
+    model), `model_ref` is what came in, `provider_id` the genai-prices id of the family's provider and `host_id` of who
+    serves it. `match` is `known` where the reference is a listed name, `alias` where `rule` (names of the spelling
+    rows, joined by +) made one of it, `inferred` where only the family is known. `limits` are in tokens. `price` is
+    the row of the price list that applies, None where no list has one.
+    """
+
+    model_id: str
+    model_ref: str
+    provider_id: str
+    family: Family
+    match: Match
+    rule: str
+    limits: Limits
+    price: PriceRow | None
+    host_id: str
+
+    @property
+    def window(self) -> int | None:
+        """Context window in tokens, None where it is not known."""
+        return self.limits.window
+
+    @property
+    def max_output(self) -> int | None:
+        """Most output tokens of one answer, None where it is not known."""
+        return self.limits.max_output
+
+
+_DATED = re.compile(r"(?P<base>.+?)-(?:20\d{6}|20\d\d-\d\d-\d\d|latest|0\d\d)|(?P<gpt>(?:gpt|o\d).+?)-\d{4}")
+_MOVING = re.compile(r"gemini-(?:pro|flash|flash-lite)-latest")
+"""Names that Google moves from model to model; the price list says where they point."""
+
+_NO_TOKENIZER = re.compile(
+    r"(?:grok|nova|titan|muse|mai|sonar|pplx|palmyra|composer|jamba|jurassic|voyage|reka|inkling|ember)(?:[-.].*)?"
+)
+"""Models whose tokenizer their maker does not publish (counting-rules of 2026-11), beside those merely not carried."""
+
+
+class Resolver:
+    """Resolves references under one set of overrides; replaced as a whole when the overrides are reloaded."""
+
+    def __init__(self, overrides: Overrides) -> None:
+        self.overrides = overrides
+        self.resolve = lru_cache(_MEMORY)(self._resolve)
+
+    def _resolve(self, model_ref: str) -> CatalogModel:
+        name = check_name(model_ref)
+        target = self.overrides.aliases.get(name)
+        if target is not None:
+            return replace(self.resolve(target), model_ref=model_ref, match="alias", rule="catalog-file")
+        own = self.overrides.models.get(name)
+        if own is not None:
+            like = self.resolve(own.like)
+            return replace(
+                like, model_id=name, model_ref=model_ref, match="alias", rule="catalog-file",
+                limits=own.limits or like.limits, price=own.price,
+            )
+        return self._adjusted(self._understood(name, model_ref))
+
+    def _understood(self, name: str, model_ref: str) -> CatalogModel:
+        hosted = peel(name)
+        spelled, rules = spell(hosted.name)
+        if _MOVING.fullmatch(spelled) and (row := find_row("google", spelled)):
+            spelled, rules = row.row_id, (*rules, "moving-alias")
+        family = find_family(spelled)
+        if family is None:
+            raise self._unknown(name, spelled)
+        maker = find_row(family.provider, spelled)
+        model_id, maker = _undated(spelled, family, maker)
+        rules = hosted.rules + rules
+        price = _price(hosted, spelled, rules, family.provider, maker)
+        row = maker or price
+        limits = limits_of(model_id, row.info.context_window if row else None)
+        if "long-context" in rules:
+            limits = replace(limits, window=1_000_000)
+        return CatalogModel(
+            model_id=model_id, model_ref=model_ref, provider_id=family.provider, family=family,
+            match=_match(spelled, model_id, family, maker, rules), rule="+".join(rules) or "as-listed", limits=limits,
+            price=price, host_id=hosted.provider_id or family.provider,
+        )
+
+    def _adjusted(self, model: CatalogModel) -> CatalogModel:
+        """With the user's own window and prices of a listed model."""
+        own = self.overrides.adjusted.get(model.model_id)
+        if own is None:
+            return model
+        return replace(model, limits=own.limits or model.limits, price=own.price or model.price)
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(
+            [name for name in listed_names() if find_family(name)] + [*self.overrides.aliases, *self.overrides.models]
+        )
+
+    def _unknown(self, name: str, spelled: str) -> UnknownModel:
+        near = self._neighbours.find(spelled)
+        way_out = "Name a `tokenizer` (see /v1/tokenizers) for an estimate, or add the name to the catalog file."
+        if NO_BASE.fullmatch(name):
+            return UnknownModel(
+                "This name does not tell which model is behind it: name the base model, or give the name an alias in "
+                "the catalog file."
+            )
+        if _NO_TOKENIZER.fullmatch(spelled):
+            return UnknownModel(f"The tokenizer of this model is not public. {way_out}", near=near)
+        if spelled in listed_names():
+            return UnknownModel(f"The tokenizer of this model is not carried. {way_out}", near=near)
+        closest = f" Close names: {', '.join(near)}." if near else ""
+        return UnknownModel(f"The model is not known.{closest} {way_out}", near=near)
+
+
+def check_name(model_ref: str) -> str:
+    """`model_ref` in lower case. Raises InvalidRequest where no model can be called so."""
+    if not model_ref:
+        raise InvalidRequest("model is empty: name a model, such as gpt-4o.", field="model")
+    if len(model_ref) > MAX_NAME:
+        raise InvalidRequest(f"model is too long: at most {MAX_NAME} characters.", field="model")
+    if not model_ref.isascii() or not model_ref.isprintable():
+        raise InvalidRequest("model has characters that no model name has: use printable ASCII.", field="model")
+    if model_ref != model_ref.strip():
+        raise InvalidRequest("model has blanks around it: send the bare name.", field="model")
+    return model_ref.lower()
+
+
+_TUNED = re.compile(r"^ft:|\.ft-")
+"""Rows of a price list that are for fine-tunes."""
+
+
+def _undated(name: str, family: Family, row: PriceRow | None) -> tuple[str, PriceRow | None]:
+    """`name` without its date where nothing known tells the two apart (same family, same row), and the row."""
+    dated = _DATED.fullmatch(name)
+    base = dated and (dated["base"] or dated["gpt"])
+    if not base or find_family(base) is not family:
+        return name, row
+    base_row = find_row(family.provider, base)
+    if base_row is None or row is None:
+        return (base, None) if base_row is row else (name, row)
+    if base_row.row_id != row.row_id:
+        return name, row
+    return base, row if base_row.inferred else base_row
+
+
+def _match(name: str, model_id: str, family: Family, maker: PriceRow | None, rules: tuple[str, ...]) -> Match:
+    """Open models are hosted in more variants than any list has: of those, only the family decides."""
+    listed = (
+        (maker is not None and not maker.inferred)
+        or family.renderer == "plain"
+        or name in listed_names()
+        or model_id in listed_names()
+    )
+    if family.inferred or not listed:
+        return "inferred"
+    return "alias" if rules else "known"
+
+
+def _price(
+    hosted: Hosted, spelled: str, rules: tuple[str, ...], maker_id: str, maker: PriceRow | None
+) -> PriceRow | None:
+    """The row that applies: the host's own for the name it lists, else the maker's, which is then inferred.
+
+    A fine-tune costs what its own row says, never what its base costs; a route (`:free`, `:batch`) likewise.
+    """
+    host = hosted.provider_id or maker_id
+    row = find_row(host, hosted.listed_as)
+    if "fine-tune" in rules:
+        return replace(row, inferred=False) if row and _TUNED.search(row.row_id) else None
+    if row is not None and not row.inferred:
+        return row
+    if host in (maker_id, None):
+        return maker or row
+    if host == UNLISTED or "route" in rules:
+        return row
+    row = row or find_row(host, spelled) or maker
+    return row and replace(row, inferred=row.inferred or row.provider_id != host)
+
+
