@@ -24,12 +24,14 @@ class PriceRow:
     """A row of a price list: `provider_id` and `row_id` name it, `info` holds its prices.
 
     `inferred` where the row was written for a wider name (`gpt-5-nano-` for `gpt-5-nano-x`) or for another host.
+    `edition` is "" for the bundled list and identifies the text of a user's own file.
     """
 
     provider_id: str
     row_id: str
     inferred: bool
     info: ModelInfo = field(repr=False, compare=False)
+    edition: str = ""
 
 
 @cache
