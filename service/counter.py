@@ -76,7 +76,7 @@ class Counter:
             counts = [n + tokenizer.added_tokens for n in counts]
         total = sum(counts)
         trust = method.find_text_trust(tokenizer.name)
-        guessed = not tokenizer.verified or (model is not None and model.match == "inferred")
+        guessed = request.guessed or not tokenizer.verified or (model is not None and model.match == "inferred")
         how, low, high = method.band(total, method.weaken(trust, guessed=guessed))
         answer = TokenCount(
             total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], {"messages": total} if total else {},

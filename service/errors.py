@@ -5,6 +5,8 @@
     ├── Unauthorized            401 unauthorized
     ├── UnknownModel            404 unknown_model
     ├── NotFound                404 not_found
+    ├── MethodNotAllowed        405 method_not_allowed
+    ├── BodyTimeout             408 body_timeout
     ├── TooLarge                413 too_large
     ├── UnsupportedMedia        415 unsupported_media
     ├── RateLimited             429 rate_limited
@@ -55,6 +57,14 @@ class UnknownModel(ServiceError):
 
 class NotFound(ServiceError):
     status, code = 404, "not_found"
+
+
+class MethodNotAllowed(ServiceError):
+    status, code = 405, "method_not_allowed"
+
+
+class BodyTimeout(ServiceError):
+    status, code = 408, "body_timeout"
 
 
 class TooLarge(ServiceError):

@@ -56,7 +56,8 @@ class Media:
     Of `data` (decoded bytes) and `reference` (a URL or file id that is never fetched) one is set, or neither where the
     caller only describes the file (`{"_media": {...}}` in place of the bytes): then `size` (width, height in px),
     `seconds`, `page_sizes` (width, height in points) and `text_chars` are what it told. `kind` follows the MIME type.
-    `detail` is OpenAI's detail or Google's media resolution, as sent.
+    `detail` is OpenAI's detail or Google's media resolution, as sent. `clip` is the part of a recording that is used
+    (start, end or None; seconds) and `fps` the frames taken of a film a second, where the request says so.
     """
 
     kind: Literal["image", "document", "audio", "video", "file"]
@@ -73,6 +74,8 @@ class Media:
     seconds: float | None = None
     page_sizes: tuple[tuple[float, float], ...] | None = None
     text_chars: int | None = None
+    clip: tuple[float, float | None] | None = None
+    fps: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +334,7 @@ class CountRequest:
     One of `model_ref` and `tokenizer` is set. `single` says that the caller sent one text, not a list.
     `special_tokens` is "parse" where special-token strings in texts are to be read as such; `add_special_tokens` adds
     what the tokenizer's own post-processor adds (a bos). `path` prefixes the fields named in errors (batch items).
+    `guessed` says that the tokenizer stands in for models it may not be the one of: an estimate at best.
     """
 
     model_ref: str | None = None
@@ -341,6 +345,7 @@ class CountRequest:
     special_tokens: Literal["text", "parse"] = "text"
     add_special_tokens: bool = False
     engine: Literal["auto", "reference", "fast"] = "auto"
+    guessed: bool = False
     warnings: tuple[Warned, ...] = ()
     path: str = ""
 
@@ -350,6 +355,7 @@ class TokenCount:
     """The answer to every count. All numbers are tokens; `low`..`high` is the error band, inclusive.
 
     `details` has only sections that are not zero and sums to `input_tokens`. `counts` is per text for `texts`.
+    `modalities` splits section media (`IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`) where the rules of its costs tell.
     """
 
     input_tokens: int
@@ -368,4 +374,5 @@ class TokenCount:
     warnings: tuple[Warned, ...] = ()
     rules: str | None = None
     feature: Feature | None = None
+    modalities: Mapping[str, int] = field(default_factory=dict)
     engine: str = "reference"

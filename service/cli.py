@@ -1,0 +1,150 @@
+"""The command line: `tallystick count | serve | tokenizers | verify-data`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from service import __version__
+from service.errors import ServiceError, TokenizerUnavailable
+
+OK, UNCOUNTED, USAGE, DAMAGED = 0, 1, 2, 3
+
+EXIT_CODES = f"""exit codes:
+  {OK}  all is well
+  {UNCOUNTED}  something that was named could not be counted or served (missing, unreadable, not text)
+  {USAGE}  wrong usage: an unknown option, model or tokenizer
+  {DAMAGED}  tokenizer data is missing or damaged
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code. Errors go to stderr, answers to stdout."""
+    arguments = make_parser().parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except TokenizerUnavailable as error:
+        return _fail(error.message, DAMAGED)
+    except ServiceError as error:
+        return _fail(error.message, USAGE)
+    except BrokenPipeError:  # `tallystick count ... | head` is no error
+        sys.stderr.close()
+        return OK
+    except KeyboardInterrupt:
+        return 130
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"tallystick: {message}", file=sys.stderr)
+    return code
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tallystick", description="Count tokens, offline, for OpenAI, Claude, Gemini and open models.",
+        epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"tallystick {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    add: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": EXIT_CODES}
+
+    count: Any = commands.add_parser("count", help="count the tokens of files, folders or standard input", **add)
+    count.add_argument("paths", nargs="*", metavar="FILE", help="file, folder, or - for standard input")
+    count.add_argument(
+        "-m", "--model", action="append", default=[], metavar="M", help="count for this model; repeatable"
+    )
+    count.add_argument(
+        "-t", "--tokenizer", action="append", default=[], metavar="T", help="count with this tokenizer; repeatable"
+    )
+    count.add_argument("--json", action="store_true", help="print JSON")
+    count.set_defaults(command=run_count)
+
+    serve: Any = commands.add_parser("serve", help="serve the HTTP API", **add)
+    serve.add_argument("--host", help="address to listen on (TALLYSTICK_HOST, default 127.0.0.1)")
+    serve.add_argument("--port", type=int, help="port to listen on (TALLYSTICK_PORT, default 8080; 0: a free one)")
+    serve.set_defaults(command=run_serve)
+
+    tokenizers: Any = commands.add_parser("tokenizers", help="list the tokenizers", **add)
+    tokenizers.add_argument("--json", action="store_true", help="print JSON")
+    tokenizers.set_defaults(command=run_tokenizers)
+
+    verify: Any = commands.add_parser("verify-data", help="check every vocabulary file against its hash", **add)
+    verify.set_defaults(command=run_verify)
+    return parser
+
+
+# ---------------------------------------------------------------- commands; each imports what it alone needs
+
+
+def run_count(arguments: argparse.Namespace) -> int:
+    from service import tally  # noqa: PLC0415
+
+    paths = arguments.paths or ([] if sys.stdin.isatty() else ["-"])
+    if not paths:
+        return _fail("name a file or folder to count, or pipe text in.", USAGE)
+    if not arguments.model and not arguments.tokenizer:
+        return _fail("say what to count for: --model M or --tokenizer T.", USAGE)
+    targets = tally.make_targets(arguments.model, arguments.tokenizer)
+    result = tally.count_files(paths, targets)
+    if arguments.json:
+        print(json.dumps(tally.as_json(result), ensure_ascii=False, indent=2))
+    else:
+        tally.print_table(result)
+    for skipped in result.skipped:
+        print(f"tallystick: skipped {skipped.path}: {skipped.reason}", file=sys.stderr)
+    return UNCOUNTED if any(skipped.named for skipped in result.skipped) else OK
+
+
+def run_serve(arguments: argparse.Namespace) -> int:
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from service.server import serve  # noqa: PLC0415
+    from service.settings import Settings  # noqa: PLC0415
+
+    given = {name: getattr(arguments, name) for name in ("host", "port") if getattr(arguments, name) is not None}
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return _fail(f"TALLYSTICK_{'_'.join(map(str, first['loc'])).upper()}: {first['msg']}", USAGE)
+    try:
+        serve(settings)
+    except OSError as error:
+        return _fail(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}.", UNCOUNTED)
+    return OK
+
+
+def run_tokenizers(arguments: argparse.Namespace) -> int:
+    from service.tally import print_columns  # noqa: PLC0415
+    from service.tokenizers.registry import describe_tokenizers  # noqa: PLC0415
+
+    rows = describe_tokenizers()
+    if arguments.json:
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        print_columns(
+            ("tokenizer", "revision", "engines", "confirmed", "source"),
+            [(r.name, r.revision, ", ".join(r.engines), "yes" if r.verified else "no", r.source) for r in rows],
+        )
+    return OK
+
+
+def run_verify(arguments: argparse.Namespace) -> int:
+    from service.tokenizers.registry import verify_data  # noqa: PLC0415
+
+    damaged = False
+    for check in verify_data():
+        print(f"{'ok     ' if check.ok else 'DAMAGED'}  {check.file}  {check.sha256}")
+        if not check.ok:
+            damaged = True
+            print(f"tallystick: {check.problem}", file=sys.stderr)
+    return DAMAGED if damaged else OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""The native wire: `POST /v1/countTokens`, its batch, and how it words counts and errors.
+
+JSON in snake_case. What may be asked is `CountBody`; what comes back is `CountAnswer` (see native_schema).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from service import catalog
+from service.dialects import get_reader, infer_dialect
+from service.dialects.base import Endpoint, Wire, as_list, as_object, wrong_type
+from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, schema_of
+from service.errors import InvalidRequest, ServiceError, UnknownModel
+from service.tokenizers.registry import PROVIDER_ALIASES
+from service.types import CountRequest, Json, Prompt, TokenCount, Warned
+
+MAX_TEXTS = 100_000
+"""Texts in one body. Each has a fixed cost, so a body full of empty ones must not keep a thread for minutes."""
+
+MAX_ITEMS = 1_000
+"""Items in one batch."""
+
+LEGACY_PROVIDER = "anthropic"
+"""As a `provider` it means the vocabulary of Claude 1 and 2, which is not that of any model still served."""
+
+
+# ---------------------------------------------------------------- body -> CountRequest
+
+
+def read(value: Json, params: Mapping[str, str] | None = None, *, path: str = "") -> CountRequest:
+    """The request in a decoded body; `path` is where it stands in a batch. Raises InvalidRequest, UnknownModel."""
+    body = _validate(value, path)
+    at = f"{path}." if path else ""
+    target = _one_of(body, ("model", "tokenizer", "provider"), at, required=body.request is None)
+    given = _one_of(body, ("text", "texts", "request"), at)
+    unknown = tuple(Warned("unknown_field_ignored", f"{at}{key[:64]}") for key in body.model_extra or ())
+    request = CountRequest(
+        model_ref=body.model,
+        tokenizer=body.tokenizer,
+        special_tokens=body.special_tokens,
+        add_special_tokens=body.add_special_tokens,
+        engine=body.engine,
+        warnings=unknown,
+        path=path,
+    )
+    if target == "provider":
+        request = _for_provider(request, body.provider or "", at)
+    if given == "request":
+        return _with_prompt(request, body, at)
+    texts = (body.text or "",) if given == "text" else tuple(body.texts or ())
+    if len(texts) > MAX_TEXTS:
+        raise InvalidRequest(f"{at}texts holds more than {MAX_TEXTS} texts.", field=f"{at}texts")
+    return replace(request, texts=texts, single=given == "text")
+
+
+def read_text(text: str, query: Mapping[str, str]) -> Json:
+    """The body that a `text/plain` body with `?model=` stands for."""
+    fields: dict[str, Json] = {key: value for key, value in query.items() if key in QUERY_FIELDS}
+    if "add_special_tokens" in fields:
+        fields["add_special_tokens"] = fields["add_special_tokens"].lower() in ("1", "true", "yes")
+    return {**fields, "text": text}
+
+
+QUERY_FIELDS = frozenset({"model", "tokenizer", "provider", "engine", "special_tokens", "add_special_tokens"})
+
+
+def read_items(value: Json) -> list[tuple[Json, str]]:
+    """The items of a batch with the path of each. Raises InvalidRequest."""
+    body = as_object(value, "")
+    items = as_list(body.get("items"), "items")
+    if not items:
+        raise InvalidRequest("items must hold at least one request.", field="items")
+    if len(items) > MAX_ITEMS:
+        raise InvalidRequest(f"items holds more than {MAX_ITEMS} requests; send several batches.", field="items")
+    return [(item, f"items[{i}]") for i, item in enumerate(items)]
+
+
+def _one_of(body: CountBody, names: tuple[str, ...], at: str, *, required: bool = True) -> str | None:
+    given = [name for name in names if getattr(body, name) is not None]
+    if len(given) > 1:
+        raise InvalidRequest(
+            f"Give one of {at}{given[0]} and {at}{given[1]}, not both.", field=f"{at}{given[1]}"
+        )
+    if not given and required:
+        choices = ", ".join(f"{at}{name}" for name in names[:-1])
+        raise InvalidRequest(f"Exactly one of {choices} and {at}{names[-1]} is needed.", field=f"{at}{names[0]}")
+    return given[0] if given else None
+
+
+def _for_provider(request: CountRequest, provider: str, at: str) -> CountRequest:
+    tokenizer = PROVIDER_ALIASES.get(provider)
+    if tokenizer is None:
+        known = ", ".join(PROVIDER_ALIASES)
+        raise InvalidRequest(f"{at}provider must be one of {known}; or name a model.", field=f"{at}provider")
+    if provider != LEGACY_PROVIDER:
+        return replace(request, tokenizer=tokenizer)
+    warning = Warned("legacy_tokenizer_claude_3_and_later_need_model", f"{at}provider")
+    return replace(request, tokenizer=tokenizer, guessed=True, warnings=(*request.warnings, warning))
+
+
+def _with_prompt(request: CountRequest, body: CountBody, at: str) -> CountRequest:
+    source = body.request or {}
+    inner = source.get("model")
+    if request.model_ref is None and request.tokenizer is None and isinstance(inner, str):
+        request = replace(request, model_ref=inner)
+    if request.model_ref is None:
+        raise InvalidRequest(
+            f"A whole request is counted for a model: name one in {at}model.", field=f"{at}model"
+        )
+    model = catalog.resolve(request.model_ref)
+    dialect = body.dialect or infer_dialect({"model": request.model_ref, **source}, model.provider_id)
+    prompt: Prompt = get_reader(dialect, f"{at}dialect")(source, f"{at}request")
+    if body.platform is not None:
+        prompt = replace(prompt, platform=body.platform)
+    return replace(request, prompt=prompt)
+
+
+# ---------------------------------------------------------------- validation, without repeating what was sent
+
+WANTED = {
+    "string_type": "a string",
+    "list_type": "an array",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "bool_type": "true or false",
+}
+
+
+def _validate(value: Json, path: str) -> CountBody:
+    if not isinstance(value, dict):
+        raise wrong_type(path, "an object", value)
+    try:
+        return CountBody.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = _join(path, first["loc"])
+        if first["type"] == "literal_error":
+            raise InvalidRequest(f"{where} must be {first['ctx']['expected']}.", field=where) from None
+        raise wrong_type(where, WANTED.get(first["type"], "of another type"), first["input"]) from None
+
+
+def _join(path: str, loc: tuple[int | str, ...]) -> str:
+    for step in loc:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+    return path
+
+
+# ---------------------------------------------------------------- TokenCount -> answer
+
+
+def answer(count: TokenCount) -> dict[str, Json]:
+    """The native answer. `cost` and `context` are null until prices and windows are known."""
+    out: dict[str, Json] = {
+        "model": count.model,
+        "model_ref": count.model_ref,
+        "model_match": count.model_match,
+        "provider": count.provider,
+        "tokenizer": count.tokenizer,
+        "tokenizer_revision": count.tokenizer_revision,
+        "input_tokens": count.input_tokens,
+        "method": count.method,
+        "error_band": {"low": count.low, "high": count.high},
+        "details": dict(count.details),
+        "uncounted": [
+            {"path": item.path, "kind": item.kind, "reason": item.reason, "assumed_tokens": item.assumed_tokens}
+            for item in count.uncounted
+        ],
+        "warnings": [{"code": warned.code, "path": warned.path} for warned in count.warnings],
+        "cost": None,
+        "context": None,
+    }
+    if count.counts is not None:
+        out["counts"] = list(count.counts)
+    return out
+
+
+def batch_answer(results: list[TokenCount | ServiceError]) -> dict[str, Json]:
+    """Results in order, an error in the place of each item that could not be counted; the sum only if all could."""
+    failed = sum(isinstance(result, ServiceError) for result in results)
+    return {
+        "results": [
+            error_body(result) if isinstance(result, ServiceError) else answer(result) for result in results
+        ],
+        "input_tokens": None if failed else sum(r.input_tokens for r in results if isinstance(r, TokenCount)),
+        "failed": failed,
+    }
+
+
+def error_body(error: ServiceError) -> dict[str, Json]:
+    body: dict[str, Any] = {"code": error.code, "message": error.message, "field": error.field}
+    if isinstance(error, UnknownModel):
+        body["near"] = list(error.near)
+    return {"error": body}
+
+
+WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)))
+
+_read: Callable[[Json, Mapping[str, str]], CountRequest] = read
+
+COUNT = Endpoint(
+    name="count_tokens",
+    paths=("/v1/countTokens",),
+    summary="Count the input tokens of a text, several texts or a whole request",
+    read=_read,
+    answer=answer,
+    example=(EXAMPLE_BODY, EXAMPLE_ANSWER),
+    request_schema=schema_of(CountBody),
+    response_schema=schema_of(CountAnswer),
+    wire=WIRE.name,
+)

@@ -1,0 +1,167 @@
+"""The outermost layer: a request id, a log line and metrics for each request, and an answer whatever happens inside."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pydantic_core
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.bodies import ClientGone
+from service.dialects import find_wire
+from service.dialects.base import Wire
+from service.dialects.native import WIRE as NATIVE
+from service.errors import InvalidRequest, MethodNotAllowed, NotFound, ServiceError
+from service.logs import REQUESTS
+from service.metrics import OTHER, Metrics
+
+LOG = logging.getLogger("tallystick")
+
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
+"""A caller's own request id is taken over if it looks like one; anything else could forge log lines."""
+
+CLIENT_CLOSED = 499
+"""What the log says of a request whose client left before its body was complete (nginx's number for it)."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What is known of one request while it is answered; routes write into it, the edge logs it."""
+
+    request_id: str
+    route: str = OTHER
+    wire: Wire | None = None
+    status: int = 0
+    body_bytes: int = 0
+    input_tokens: int | None = None
+    error: str | None = None
+    started_at: float = field(default_factory=time.perf_counter)
+
+
+def exchange_of(scope: Scope) -> Exchange:
+    exchange: Exchange = scope["tallystick"]
+    return exchange
+
+
+class Edge:
+    """Wraps the router."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        exchange = scope["tallystick"] = Exchange(_request_id(scope))
+        id_header = (b"x-request-id", exchange.request_id.encode())
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                message["headers"] = [*message.get("headers", ()), id_header]
+            await send(message)
+
+        self.metrics.in_flight.inc()
+        try:
+            await self.app(scope, receive, send_with_id)
+        except ClientGone:
+            exchange.status = CLIENT_CLOSED
+        except HTTPException as error:
+            _place(scope, exchange)
+            await send_error(scope, send_with_id, _from_http(error), error.headers)
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a Rust panic is no Exception
+            LOG.exception("request failed", extra={"fields": {"request_id": exchange.request_id}})
+            if exchange.status:
+                raise  # half an answer is out; the server closes the connection
+            await send_error(scope, send_with_id, ServiceError("Something failed inside; the log tells."))
+        finally:
+            self.metrics.in_flight.dec()
+            self._record(scope, exchange)
+
+    def _record(self, scope: Scope, exchange: Exchange) -> None:
+        seconds = time.perf_counter() - exchange.started_at
+        self.metrics.answered(exchange.route, exchange.status or 500, seconds, exchange.body_bytes)
+        if exchange.error is not None:
+            self.metrics.rejected(exchange.error)
+        if REQUESTS.isEnabledFor(logging.INFO):
+            fields: dict[str, Any] = {
+                "request_id": exchange.request_id,
+                "method": scope["method"],
+                "route": exchange.route,
+                "status": exchange.status,
+                "ms": round(seconds * 1000, 2),
+                "bytes": exchange.body_bytes,
+                "tokens": exchange.input_tokens,
+                "error": exchange.error,
+            }
+            REQUESTS.info("request", extra={"fields": fields})
+
+
+def _place(scope: Scope, exchange: Exchange) -> None:
+    """A known path with a wrong method is still that route, and wears its wire."""
+    route = scope.get("route")
+    if route is not None:
+        exchange.route, exchange.wire = route.path, getattr(route.app, "wire", None)
+
+
+def _request_id(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
+            sent: str = value.decode("ascii")
+            return sent
+    return secrets.token_hex(8)
+
+
+def _from_http(error: HTTPException) -> ServiceError:
+    """The router's own refusals in our tree."""
+    if error.status_code == 405:
+        return MethodNotAllowed("This path does not take that method.")
+    if error.status_code == 404:
+        return NotFound("There is nothing at this path; GET /openapi.json lists what there is.")
+    return InvalidRequest("The request could not be understood.")
+
+
+async def send_error(
+    scope: Scope, send: Send, error: ServiceError, headers: Any = None, *, last: bool = True, close: bool = False
+) -> None:
+    """Answer with an error in the envelope of the wire that the caller speaks.
+
+    `last=False` leaves the answer open by an empty chunk, so that the caller of this can read on before it closes.
+    """
+    exchange = exchange_of(scope)
+    exchange.error = error.code
+    wire = exchange.wire or find_wire(scope["path"]) or NATIVE
+    status, body = wire.error(error, exchange.request_id)
+    content = pydantic_core.to_json(body)
+    lines = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(content)).encode()),
+        *((name.lower().encode(), value.encode()) for name, value in (headers or {}).items()),
+    ]
+    if error.retry_after is not None:
+        lines.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
+    if close:
+        lines.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": content, "more_body": not last})
+
+
+async def send_json(scope: Scope, send: Send, body: Any, headers: Any = (), status: int = 200) -> None:
+    """Answer with JSON; `headers` are (name, value) pairs of bytes."""
+    content = pydantic_core.to_json(body)
+    lines = [
+        (b"content-type", b"application/json"), (b"content-length", str(len(content)).encode()), *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": content})

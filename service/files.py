@@ -1,0 +1,64 @@
+"""Finding files to count and reading them as text."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+STDIN = "-"
+
+SNIFF_BYTES = 8_192
+"""A NUL among the first so many bytes makes a file binary (what git looks at, too)."""
+
+ENCODED = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+"""Byte order marks tell the encoding and are no part of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to read. `named` says that the user named it, so that failing to read it is an error."""
+
+    path: str
+    named: bool
+    bytes: int
+
+
+class NotText(Exception):
+    """The file is no text; the message says how that was seen."""
+
+
+def find_sources(paths: list[str]) -> Iterator[Source]:
+    """Files in the order given, folders by name and all the way down. Hidden entries and links to folders of a folder
+    are left out (a link could lead round in circles). Raises OSError for a path that is not there."""
+    for path in paths:
+        if path == STDIN:
+            yield Source(STDIN, named=True, bytes=0)
+        elif os.path.isdir(path):
+            yield from _walk(path)
+        else:
+            yield Source(path, named=True, bytes=os.stat(path).st_size)
+
+
+def _walk(folder: str) -> Iterator[Source]:
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(here, name)
+            if not name.startswith(".") and path.is_file():
+                yield Source(str(path), named=False, bytes=path.stat().st_size)
+
+
+def read_text(source: Source) -> str:
+    """The text of a source. Raises NotText, or OSError where it cannot be read."""
+    data = sys.stdin.buffer.read() if source.path == STDIN else Path(source.path).read_bytes()
+    encoding = next((name for mark, name in ENCODED if data.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\0" in data[:SNIFF_BYTES]:
+        raise NotText("binary")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise NotText(f"not UTF-8 at byte {error.start}") from None

@@ -1,0 +1,127 @@
+"""What routes do once a body is decoded: from JSON to a question, from a question to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from service import catalog
+from service.counter import Counter
+from service.dialects import native
+from service.dialects.base import Endpoint
+from service.errors import ServiceError
+from service.metrics import Metrics
+from service.tokenizers import registry
+from service.types import CountRequest, Json, TokenCount, Warned
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an operation answers; `counts` are the counts in it, for metrics, and `headers` follow the body's own."""
+
+    body: Json
+    counts: tuple[TokenCount, ...] = ()
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Operation[Q](Protocol):
+    """What a route does once its body is decoded. Synchronous; may run in a thread."""
+
+    def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Q:
+        """The question in a body. Raises ServiceError."""
+        ...
+
+    def is_warm(self, question: Q) -> bool:
+        """Whether all it needs is loaded, so that a small question may be answered on the event loop."""
+        ...
+
+    def answer(self, question: Q) -> Reply:
+        """Raises ServiceError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One count, by an endpoint's reading and wording."""
+
+    endpoint: Endpoint
+    counter: Counter
+
+    def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> CountRequest:
+        request = self.endpoint.read(value, params)
+        return replace(request, warnings=(*warnings, *request.warnings)) if warnings else request
+
+    def is_warm(self, question: CountRequest) -> bool:
+        return is_warm(question)
+
+    def answer(self, question: CountRequest) -> Reply:
+        count = self.counter.count(question)
+        return Reply(self.endpoint.answer(count), (count,), count_headers(count))
+
+
+@dataclass(frozen=True, slots=True)
+class CountBatch:
+    """Many counts of the native wire; an item that fails has its error in its place."""
+
+    counter: Counter
+    metrics: Metrics
+
+    def read(
+        self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]
+    ) -> list[CountRequest | ServiceError]:
+        return [self._read_item(item, path, warnings) for item, path in native.read_items(value)]
+
+    def _read_item(self, item: Json, path: str, warnings: tuple[Warned, ...]) -> CountRequest | ServiceError:
+        try:
+            request = native.read(item, path=path)
+        except ServiceError as error:
+            return _placed(error, path)
+        own = tuple(w for w in warnings if not w.path.startswith("items[") or w.path.startswith(f"{path}."))
+        return replace(request, warnings=(*own, *request.warnings)) if own else request
+
+    def is_warm(self, question: list[CountRequest | ServiceError]) -> bool:
+        return all(is_warm(item) for item in question if isinstance(item, CountRequest))
+
+    def answer(self, question: list[CountRequest | ServiceError]) -> Reply:
+        results = [self._answer_item(item) for item in question]
+        counts = tuple(result for result in results if isinstance(result, TokenCount))
+        return Reply(native.batch_answer(results), counts)
+
+    def _answer_item(self, item: CountRequest | ServiceError) -> TokenCount | ServiceError:
+        result: TokenCount | ServiceError
+        try:
+            result = item if isinstance(item, ServiceError) else self.counter.count(item)
+        except ServiceError as error:
+            result = _placed(error, item.path) if isinstance(item, CountRequest) else error
+        if isinstance(result, ServiceError):
+            self.metrics.rejected(result.code)
+        return result
+
+
+def _placed(error: ServiceError, path: str) -> ServiceError:
+    """The error, its field told from the top of the batch."""
+    if error.field is not None and not error.field.startswith(path):
+        error.field = f"{path}.{error.field}"
+    return error
+
+
+def is_warm(request: CountRequest) -> bool:
+    """Whether the tokenizer that a request needs is loaded. Raises UnknownModel."""
+    name = request.tokenizer
+    if name is None:
+        if request.model_ref is None:
+            return True
+        name = catalog.resolve(request.model_ref).family.tokenizer
+    return registry.is_loaded(name, request.engine)
+
+
+def count_headers(count: TokenCount) -> tuple[tuple[bytes, bytes], ...]:
+    """What a provider's wire has no field for."""
+    return (
+        (b"x-tallystick-method", count.method.encode()),
+        (b"x-tallystick-error-band", f"{count.low}-{count.high}".encode()),
+        (b"x-tallystick-uncounted", str(len(count.uncounted)).encode()),
+        (b"x-tallystick-tokenizer", count.tokenizer.encode()),
+        (b"x-tallystick-cost", b"unknown"),
+    )

@@ -1,0 +1,112 @@
+"""From bytes to an operation and back: what every JSON route of ours does, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from service.bodies import BodyLimits, drain, read_body
+from service.counter import Counter
+from service.dialects import native
+from service.dialects.base import Wire, read_json
+from service.edge import exchange_of, send_error, send_json
+from service.errors import InvalidRequest, ServiceError, UnsupportedMedia
+from service.metrics import Metrics
+from service.operations import Operation, Reply
+from service.types import Json, Warned
+from service.workers import Workers
+
+DRAIN_FACTOR = 8
+"""A refused body is read and dropped up to so many times the limit, so that its sender gets to see the answer."""
+
+DRAIN_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceParts:
+    """What routes share: one of each in an app."""
+
+    counter: Counter
+    workers: Workers
+    metrics: Metrics
+    limits: BodyLimits
+    inline_bytes: int
+
+
+class JsonRoute:
+    """An ASGI app: reads the body within limits, runs the operation here or in a thread, answers or refuses."""
+
+    def __init__(
+        self, path: str, wire: Wire, operation: Operation[Any], service: ServiceParts, *, takes_text: bool = False
+    ) -> None:
+        self.path = path
+        self.wire = wire
+        self.operation = operation
+        self.service = service
+        self.takes_text = takes_text
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        exchange.route, exchange.wire = self.path, self.wire
+        headers = Headers(scope=scope)
+        limits = self.service.limits
+        try:
+            body = await read_body(receive, headers, limits)
+        except ServiceError as error:
+            await send_error(scope, send, error, last=False, close=True)
+            if "expect" not in headers:
+                await drain(receive, DRAIN_FACTOR * limits.max_bytes, DRAIN_SECONDS)
+            await send({"type": "http.response.body", "body": b""})
+            return
+        exchange.body_bytes = len(body)
+        try:
+            reply = await self._reply(body, headers, scope)
+        except ServiceError as error:
+            await send_error(scope, send, error)
+            return
+        if reply.counts:
+            exchange.input_tokens = sum(count.input_tokens for count in reply.counts)
+            for count in reply.counts:
+                self.service.metrics.counted(count)
+        await send_json(scope, send, reply.body, reply.headers)
+
+    async def _reply(self, body: bytes, headers: Headers, scope: Scope) -> Reply:
+        read = partial(self._read, body, headers.get("content-type", ""), scope)
+        run = self.service.workers.run
+        if len(body) > self.service.inline_bytes:
+            return await run(lambda: self.operation.answer(read()))
+        question = read()
+        if self.operation.is_warm(question):
+            return self.operation.answer(question)
+        return await run(lambda: self.operation.answer(question))
+
+    def _read(self, body: bytes, content_type: str, scope: Scope) -> Any:
+        media = content_type.partition(";")[0].strip().lower()
+        if media == "text/plain" and self.takes_text:
+            value, warnings = read_plain(body, content_type, scope["query_string"])
+        elif media.startswith(("multipart/", "image/", "audio/", "video/")) or media == "application/octet-stream":
+            raise UnsupportedMedia("Send JSON (Content-Type: application/json).")
+        else:  # curl -d says form-urlencoded, some SDKs say nothing: what the body is decides
+            value, warnings = read_json(body)
+        return self.operation.read(value, scope["path_params"], warnings)
+
+
+def read_plain(body: bytes, content_type: str, query: bytes) -> tuple[Json, tuple[Warned, ...]]:
+    """The native body that a text/plain body with its query stands for, and what was repaired in it."""
+    charset = content_type.lower().partition("charset=")[2].strip(' "')
+    if charset not in ("", "utf-8", "utf8", "us-ascii"):
+        raise UnsupportedMedia("Send text/plain in UTF-8.")
+    warnings: tuple[Warned, ...] = ()
+    if body.startswith(b"\xef\xbb\xbf"):
+        body, warnings = body[3:], (Warned("bom_removed"),)
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"The body is not UTF-8: byte {error.start} cannot be decoded.") from None
+    fields = dict(parse_qsl(query.decode("latin-1")))
+    return native.read_text(text, fields), warnings

@@ -1,0 +1,44 @@
+"""A bounded pool of threads for work that would hold the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from service.errors import Overloaded
+
+
+class Workers:
+    """`threads` run at once, `queue` more may wait; beyond that `run` refuses.
+
+    The engines release the interpreter lock while they count, so the event loop goes on answering. `busy` is how many
+    are running or waiting.
+    """
+
+    def __init__(self, threads: int, queue: int) -> None:
+        self.capacity = threads + queue
+        self.busy = 0
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="count")
+
+    async def run[T](self, work: Callable[[], T]) -> T:
+        """What `work` returns or raises. Raises Overloaded, at once, where the queue is full."""
+        with self._lock:
+            if self.busy >= self.capacity:
+                raise Overloaded("Too many large requests are waiting; try again in a second.", retry_after=1)
+            self.busy += 1
+        future = self._pool.submit(work)
+        # Given back when the thread is done, not when the caller is: a caller that left still holds its thread.
+        future.add_done_callback(self._give_back)
+        return await asyncio.wrap_future(future)
+
+    def _give_back(self, _: Future[Any]) -> None:
+        with self._lock:
+            self.busy -= 1
+
+    def close(self) -> None:
+        """Wait for work that has begun, drop what is still queued."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
