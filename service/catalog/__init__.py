@@ -5,26 +5,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from service.catalog.limits import Limits
-from service.catalog.listing import PriceRow, PriceStatus, version
+from service.catalog.listing import PriceRow, PriceStatus, listed_names, version
 from service.catalog.models import CatalogModel, Match, Resolver
-from service.catalog.overrides import Overrides
+from service.catalog.overrides import CatalogFileError, Overrides, read_overrides
+from service.errors import InvalidRequest, UnknownModel
 
-__all__ = ["Catalog", "CatalogModel", "Limits", "Match", "PriceRow", "PriceStatus", "resolve", "version"]
+__all__ = [
+    "Catalog", "CatalogFileError", "CatalogModel", "Limits", "Match", "PriceRow", "PriceStatus", "resolve", "version",
+]
 
 
 class Catalog:
-    """Resolves model references; thread-safe. With a `file`, its aliases, models, limits and prices come first."""
+    """Resolves model references; thread-safe. With a `file`, its aliases, models, limits and prices come first.
+
+    Raises CatalogFileError where the file cannot be used.
+    """
 
     def __init__(self, file: Path | None = None) -> None:
         self.file = file
-        self._resolver = Resolver(Overrides())
+        self._resolver = Resolver(Overrides()) if file is None else _resolver_of(file)
 
     def resolve(self, model_ref: str) -> CatalogModel:
         """What `model_ref` means. Raises UnknownModel (404, with near names) or InvalidRequest; field is "model"."""
         return self._resolver.resolve(model_ref)
+
+    def reload(self) -> None:
+        """Read the file again: all of it or, where it cannot be used, nothing (CatalogFileError). Requests in flight
+        keep what they resolved."""
+        if self.file is not None:
+            self._resolver = _resolver_of(self.file)
+
+    def models(self) -> Iterator[CatalogModel]:
+        """Every listed model that can be counted, and the user's own, each canonical id once, in order of names."""
+        seen: set[str] = set()
+        overrides = self._resolver.overrides
+        for name in sorted({*listed_names(), *overrides.models, *overrides.aliases}):
+            try:
+                model = self.resolve(name)
+            except UnknownModel:
+                continue
+            if model.model_id not in seen:
+                seen.add(model.model_id)
+                yield model
+
+
+def _resolver_of(file: Path) -> Resolver:
+    """A resolver under `file`, proved to understand every name that the file points at."""
+    overrides = read_overrides(file)
+    resolver = Resolver(overrides)
+    for name in (*overrides.aliases, *overrides.models):
+        try:
+            resolver.resolve(name)
+        except (UnknownModel, InvalidRequest) as error:
+            raise CatalogFileError(f"{file}: {name}: {error.message}") from None
+    return resolver
 
 
 _BUNDLED = Catalog()

@@ -79,15 +79,21 @@ class Resolver:
         name = check_name(model_ref)
         target = self.overrides.aliases.get(name)
         if target is not None:
-            return replace(self.resolve(target), model_ref=model_ref, match="alias", rule="catalog-file")
+            return replace(self._listed(check_name(target), model_ref), match="alias", rule="catalog-file")
+        return self._listed(name, model_ref)
+
+    def _listed(self, name: str, model_ref: str) -> CatalogModel:
+        """A name that is no alias of the user's: a model of the user's own, or what the rows make of it."""
         own = self.overrides.models.get(name)
-        if own is not None:
-            like = self.resolve(own.like)
-            return replace(
-                like, model_id=name, model_ref=model_ref, match="alias", rule="catalog-file",
-                limits=own.limits or like.limits, price=own.price,
-            )
-        return self._adjusted(self._understood(name, model_ref))
+        if own is not None and own.like is not None:
+            like = self._understood(check_name(own.like), model_ref)
+            limits = _merged(own.limits, like.limits)
+            return replace(like, model_id=name, match="alias", rule="catalog-file", limits=limits, price=own.price)
+        model = self._understood(name, model_ref)
+        own = own or self.overrides.models.get(model.model_id)
+        if own is None or own.like is not None:
+            return model
+        return replace(model, limits=_merged(own.limits, model.limits), price=own.price or model.price)
 
     def _understood(self, name: str, model_ref: str) -> CatalogModel:
         hosted = peel(name)
@@ -111,13 +117,6 @@ class Resolver:
             price=price, host_id=hosted.provider_id or family.provider,
         )
 
-    def _adjusted(self, model: CatalogModel) -> CatalogModel:
-        """With the user's own window and prices of a listed model."""
-        own = self.overrides.adjusted.get(model.model_id)
-        if own is None:
-            return model
-        return replace(model, limits=own.limits or model.limits, price=own.price or model.price)
-
     @cached_property
     def _neighbours(self) -> Neighbours:
         return Neighbours(
@@ -138,6 +137,14 @@ class Resolver:
             return UnknownModel(f"The tokenizer of this model is not carried. {way_out}", near=near)
         closest = f" Close names: {', '.join(near)}." if near else ""
         return UnknownModel(f"The model is not known.{closest} {way_out}", near=near)
+
+
+def _merged(own: Limits | None, listed: Limits) -> Limits:
+    if own is None:
+        return listed
+    return Limits(
+        own.window or listed.window, own.max_input or listed.max_input, own.max_output or listed.max_output, own.shared
+    )
 
 
 def check_name(model_ref: str) -> str:
