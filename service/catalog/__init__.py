@@ -1,6 +1,6 @@
 """The catalog: what a model reference means. The only normaliser of model names in the service.
 
-`resolve(model_ref)` gives a `CatalogModel` from the bundled data alone; a `Catalog` also knows a user's own file.
+`resolve(model_ref)` gives a `CatalogModel`, by the bundled data and, once `use_file` named it, a user's own file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from service.catalog.overrides import CatalogFileError, Overrides, read_override
 from service.errors import InvalidRequest, UnknownModel
 
 __all__ = [
-    "Catalog", "CatalogFileError", "CatalogModel", "Limits", "Match", "PriceRow", "PriceStatus", "resolve", "version",
+    "Catalog", "CatalogFileError", "CatalogModel", "Limits", "Match", "PriceRow", "PriceStatus", "current",
+    "resolve", "use_file", "version",
 ]
 
 
@@ -65,9 +66,20 @@ def _resolver_of(file: Path) -> Resolver:
     return resolver
 
 
-_BUNDLED = Catalog()
+_current = Catalog()
+
+
+def use_file(file: Path | None) -> None:
+    """Make `resolve` know a user's file from now on. Raises CatalogFileError and then changes nothing."""
+    global _current  # noqa: PLW0603 - the process has one catalog, as it has one registry of tokenizers
+    _current = Catalog(file)
+
+
+def current() -> Catalog:
+    """The catalog of this process: bundled data, and the file that `use_file` named."""
+    return _current
 
 
 def resolve(model_ref: str) -> CatalogModel:
-    """`Catalog.resolve` by the bundled data alone."""
-    return _BUNDLED.resolve(model_ref)
+    """`Catalog.resolve` of this process's catalog."""
+    return _current.resolve(model_ref)
