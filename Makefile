@@ -1,0 +1,39 @@
+# Everything runs in .venv, which `make install` makes (and every other target makes first).
+# `make help` lists the targets.
+
+.DEFAULT_GOAL := help
+PYTHON := .venv/bin/python
+INSTALLED := .venv/.installed
+
+$(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
+	@scripts/install.sh
+	@touch $@
+
+.PHONY: help install run test lint typecheck bench accuracy lock kernel fuzz
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+install: $(INSTALLED)  ## make .venv from the locked requirements
+
+run: $(INSTALLED)  ## serve on http://127.0.0.1:8080 (TALLYSTICK_HOST, TALLYSTICK_PORT)
+	@exec .venv/bin/tallystick serve
+
+test: $(INSTALLED)  ## run the tests; ARGS="tests/test_app.py -k body" for some of them
+	@$(PYTHON) -m pytest $(ARGS)
+
+lint: $(INSTALLED)  ## ruff
+	@$(PYTHON) -m ruff check .
+
+typecheck: $(INSTALLED)  ## mypy, strict
+	@$(PYTHON) -m mypy
+
+accuracy: $(INSTALLED)  ## replay recorded requests: TRUTH=folder (with dev.jsonl.gz), ARGS=--write
+	@test -n "$(TRUTH)" || { echo "name the folder with the recorded requests: make accuracy TRUTH=folder" >&2; exit 2; }
+	@$(PYTHON) scripts/accuracy.py --truth "$(TRUTH)" $(ARGS)
+
+lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--upgrade for newer versions
+	@scripts/lock.sh $(ARGS)
+
+kernel:  ## compile the tiling kernel (C to WebAssembly); needs clang and lld
+	@scripts/build_kernel.sh
