@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import re
 import time
+import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +34,9 @@ MAX_TEXT = 20_000_000
 class Page:
     """One page: `width` and `height` in points as shown (crop box, after rotation), and its `text`.
 
-    Lines are joined by a newline in the order in which the page draws them.
+    Lines are joined by a newline in the order in which the page draws them; blanks at their ends stay, ligatures are
+    taken apart. So read, the billed text of all recorded PDFs but one comes out to the token (OpenAI and Anthropic,
+    six files, 2025 to 2026).
     """
 
     width: float
@@ -67,8 +71,44 @@ class _Budget:
         if self.spent:
             raise _CapReachedError
 
-    def take(self, text: str, *_: Any) -> None:
-        self.text -= len(text)
+
+class _Lines:
+    """Collects the pieces of a page's text.
+
+    The library breaks a line where the baseline moves by 0.8 of the *previous* font size; under a large title it
+    misses the break. So where the size changes, the smaller of the two decides.
+    """
+
+    def __init__(self, budget: _Budget) -> None:
+        self.budget = budget
+        self.pieces: list[str] = []
+        self.last = (0.0, 0.0, 0.0)
+
+    def take(self, text: str, outer: list[float], inner: list[float], _: Any, font_size: float) -> None:
+        """A piece of text, the matrices (user space, text space) at its start, and the size of its font."""
+        self.budget.text -= len(text)
+        if not text:
+            return
+        a, b, c, d = outer[:4]
+        x, y = (inner[4] * a + inner[5] * c + outer[4], inner[4] * b + inner[5] * d + outer[5])
+        along = (inner[0] * a + inner[1] * c, inner[0] * b + inner[1] * d)
+        size = font_size * math.hypot(inner[2] * a + inner[3] * c, inner[2] * b + inner[3] * d)
+        old_x, old_y, old_size = self.last
+        length = math.hypot(*along)
+        open_line = bool(self.pieces) and not self.pieces[-1].endswith("\n") and text[0] != "\n"
+        if open_line and length and not math.isclose(size, old_size):
+            moved = abs((x - old_x) * along[1] - (y - old_y) * along[0]) / length
+            if moved > 0.8 * min(abs(size), abs(old_size)):
+                self.pieces.append("\n")
+        self.pieces.append(text)
+        self.last = (x, y, size)
+
+    @property
+    def text(self) -> str:
+        return _LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), "".join(self.pieces))
+
+
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
 
 
 def read_pdf(data: bytes) -> Pdf | None:
@@ -120,11 +160,34 @@ def _read_pages(pages: list[Any]) -> Pdf:
 
 
 def _page_text(page: Any, budget: _Budget) -> str | None:
+    lines = _Lines(budget)
     try:
-        text: str = page.extract_text(visitor_operand_before=budget.check, visitor_text=budget.take)
-    except Exception:  # noqa: BLE001 - broken fonts and streams raise anything; _CapReachedError ends here too
+        _add_missing_fonts(page)
+        page.extract_text(visitor_operand_before=budget.check, visitor_text=lines.take)
+    except Exception:  # noqa: BLE001 - broken fonts and streams raise anything; a cap that was reached ends here too
         return None
-    return text
+    return lines.text
+
+
+_USED_FONT = re.compile(rb"/([A-Za-z0-9_.+-]{1,40})\s+[-\d.]+\s+Tf")
+
+
+def _add_missing_fonts(page: Any) -> None:
+    """Give a page that brings no fonts a plain one under each name it uses, as viewers do.
+
+    Hand-written files (test suites are full of them) have no resources; the library would skip their text.
+    """
+    if page.get("/Resources", {}).get("/Font"):
+        return
+    contents = page.get_contents()
+    names = {"/" + found.decode() for found in _USED_FONT.findall(contents.get_data())} if contents is not None else ()
+    if not names:
+        return
+    generic = _pypdf().generic
+    name, table = generic.NameObject, generic.DictionaryObject
+    plain = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica", "/Encoding": "/WinAnsiEncoding"}
+    font = table({name(key): name(value) for key, value in plain.items()})
+    page[name("/Resources")] = table({name("/Font"): table({name(used): font for used in names})})
 
 
 LETTER = (612.0, 792.0)

@@ -50,11 +50,50 @@ def test_size_is_that_of_the_page_as_shown(extra: str, size: tuple[float, float]
     assert (read.pages[0].width, read.pages[0].height) == size
 
 
-def test_lines_are_joined_by_newlines_in_drawing_order() -> None:
-    stream = b"BT /F1 12 Tf 72 700 Td 14 TL (First line) Tj T* (Second line) Tj T* (- a point) Tj ET"
+def drawn(stream: bytes, resources: bytes = b"/Resources << /Font << /F1 3 0 R /F2 3 0 R >> >>") -> str:
+    """The text of a page with these drawing operators."""
     data = pdf((*LETTER, "placeholder"))
     at, end = data.index(b"BT /F1"), data.index(b"ET\n") + 2
-    assert texts(read_pdf(data[:at] + stream + data[end:])) == ["First line\nSecond line\n- a point"]
+    data = data[:at] + stream + data[end:]
+    return texts(read_pdf(data.replace(b"/Resources << /Font << /F1 3 0 R >> >>", resources)))[0]
+
+
+def test_lines_are_joined_by_newlines_in_drawing_order() -> None:
+    stream = b"BT /F1 12 Tf 72 700 Td 14 TL (First line) Tj T* (Second line) Tj T* (- a point) Tj ET"
+    assert drawn(stream) == "First line\nSecond line\n- a point"
+
+
+def test_a_line_ends_under_a_large_title() -> None:
+    title = b"q 1 0 0 1 72 690 cm BT 30 0 0 30 0 0 Tm /F1 1 Tf (%b) Tj ET Q "
+    text = b"BT 11 0 0 11 72 %d Tm /F2 1 Tf (%b) Tj ET "
+    stream = title % b"Apples are tasty " + text % (673, b"by a farmer") + text % (660, b"They are.")
+    assert drawn(stream) == "Apples are tasty \nby a farmer\nThey are."
+
+
+def test_a_raised_note_mark_stays_in_its_line() -> None:
+    stream = b"BT /F1 12 Tf 72 700 Td (text) Tj /F2 7 Tf 24 4 Td (1) Tj /F1 12 Tf 5 -4 Td (goes on) Tj ET"
+    assert drawn(stream).replace(" ", "") == "text1goeson"
+
+
+def test_ligatures_are_taken_apart_and_nothing_else_is() -> None:
+    cmap = (
+        b"/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange "
+        b"2 beginbfchar <01> <FB01> <02> <00BD> endbfchar endcmap end"
+    )
+    data = pdf_of([
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length 41 >>\nstream\nBT /F1 12 Tf 72 700 Td (\\001le \\002) Tj ET\nendstream",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(cmap), cmap),
+    ])
+    assert texts(read_pdf(data)) == ["file \u00bd"]
+
+
+@pytest.mark.parametrize("resources", [b"", b"/Resources << >>", b"/Resources << /Font << >> >>"])
+def test_a_page_that_brings_no_font_is_read_all_the_same(resources: bytes) -> None:
+    assert drawn(b"BT /F1 12 Tf 100 700 Td (Test Document) Tj ET", resources) == "Test Document"
 
 
 @pytest.mark.parametrize("data", [
