@@ -115,7 +115,8 @@ class ToolCall:
     """A call the model made. `raw_arguments` is the string as sent (OpenAI), `arguments` the decoded value.
 
     `hosted` is the provider's own tool type when the provider ran it; `replayed` says the item carries both an item
-    id and a status (OpenAI Responses bills the tokens it sampled then). `signature` is a Gemini thought signature.
+    id and a status (OpenAI Responses bills the tokens it sampled then), `item_id` that it carries an item id.
+    `signature` is a Gemini thought signature.
     """
 
     name: str
@@ -126,6 +127,7 @@ class ToolCall:
     replayed: bool = False
     signature: str | None = None
     path: str = ""
+    item_id: bool = False
 
 
 @dataclass(frozen=True, slots=True)
