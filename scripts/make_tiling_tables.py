@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import ctok
 from ctok.constants import (
     BOW_G,
     CAPS_G,
@@ -48,10 +49,14 @@ VOCABULARIES = {"v3": "v3", "v4_7": "v4.7"}
 type Trie = dict[int, Trie]
 type File = tuple[dict[str, object], dict[str, bytes]]
 
+GENERATIONS = {"claude-v3": ("3.0", 7), "claude-v4.7": ("4.7", 11), "claude-v4.8": ("4.8", 6)}
+"""Tokenizer -> ctok's version, and the tokens of the frame that ctok counts with every text."""
+
 KINDS = "WMPQNVADLS"
 CASES = {"other": 0, "upper": 1, "lower": 2, "caseless": 3}
 SEALED_OR_DECIMAL, ALPHANUMERIC = 0x40, 0x80
 FLOOR_PAGE = 64
+NO_CODE = 0xFFF  # what a counter looks up for a character of no piece
 MARKERS = (BOW_G, EOW_G, SHIFT_G, CAPS_G)
 
 
@@ -241,29 +246,36 @@ def backward_trie(pieces: Iterable[str], code: dict[str, int]) -> Trie:
     return trie
 
 
-def double_array(trie: Trie, codes: int) -> tuple[array[int], array[int]]:
-    """The trie as two arrays: the child of n by code c is t = base[n] // 2 + c, if check[t] is n.
+def double_array(trie: Trie, codes: int) -> tuple[int, array[int]]:
+    """The trie as cells of 32 bits: base << 13 | ends << 12 | code; and the root's base.
 
-    The low bit of base marks the end of a piece. Both arrays are padded so that a walk needs no bounds.
+    The child of a node by code c is cells[base + c], if that cell's code is c. No two nodes share a base, so a code is
+    enough to tell whose child a cell is. A leaf's base points to a stretch without children.
     """
-    base: dict[int, int] = {}
-    parent: dict[int, int] = {0: -2}
+    bases: dict[int, int] = {}
+    taken: dict[int, int] = {}  # cell -> code
+    used: set[int] = set()
     free = 1
-    queue = [(0, trie)]
-    for state, node in queue:
+    queue: list[tuple[int, Trie]] = [(-1, trie)]
+    for cell, node in queue:
         children = sorted(code for code in node if code)
-        while free in parent:
+        if not children:
+            continue
+        while free in taken:
             free += 1
-        at = max(0, free - children[0]) if children else 0
-        while any(at + code in parent for code in children):
+        at = max(0, free - children[0])
+        while at in used or any(at + code in taken for code in children):
             at += 1
-        base[state] = at * 2 + (0 in node)
+        bases[cell] = at
+        used.add(at)
         for code in children:
-            parent[at + code] = state
+            taken[at + code] = code
             queue.append((at + code, node[code]))
-    size = max(*parent, max(base.values()) // 2) + codes + 1
-    cells = range(size)
-    return array("i", (base.get(i, 0) for i in cells)), array("i", (parent.get(i, -1) for i in cells))
+    ends = {cell for cell, node in queue if 0 in node}
+    nowhere = max(taken) + 1
+    cells = (bases.get(i, nowhere) << 13 | (i in ends) << 12 | taken[i] if i in taken else 0 for i in range(nowhere))
+    fact(codes < NO_CODE and nowhere < 1 << 19, "codes fit in 12 bits and bases in 19", str(nowhere))
+    return bases[-1], array("I", [*cells, *[0] * (NO_CODE + 1)])
 
 
 def floors(family: str) -> tuple[array[int], bytes]:
@@ -293,17 +305,18 @@ def vocabulary(family: str) -> File:
     symbols = "".join(sorted({char for piece in joined for char in piece} | set(MARKERS)))
     fact(max(symbols) <= "\uffff", "pieces of several characters stay in the BMP", max(symbols))
     code = {symbol: i + 1 for i, symbol in enumerate(symbols)}
-    base, check = double_array(backward_trie(joined, code), len(symbols))
-    pages, cells = floors(family)
+    root, cells = double_array(backward_trie(joined, code), len(symbols))
+    pages, alone = floors(family)
     header: dict[str, object] = {
         "family": family,
         "ctok": version("ctok"),
         "symbols": symbols,
+        "root": root,
         "newlines": run_lengths(model.vocab, "\n"),
         "runs": long_runs(model.vocab),
         "byte_tokens": sorted(model.bytes.tokens - {c.encode().hex() for c in model.unit_pieces}),
     }
-    sections = {"base": little(base), "check": little(check), "floor_pages": little(pages), "floors": cells}
+    sections = {"cells": little(cells), "floor_pages": little(pages), "floors": alone}
     return header, sections
 
 
@@ -330,11 +343,31 @@ def pack(header: dict[str, object], sections: dict[str, bytes]) -> bytes:
     return struct.pack("<I", len(text)) + text + payload
 
 
+GOLDEN = (
+    "a", "The quick brown fox's 12 lazy dogs don't jump.", "x = foo(bar, baz[3:]);\n\n\tif (a != b) {  return 0; }",
+    "HELLO Hello hELLO WiFi ΑΒΓΔ Αβγδ ΣΊΣΥΦΟΣ İstanbul Aİb STRAẞE ϴ ⓐ's ⓐ 's", "안녕하세요, 세계! 漢字かな交じり文。",
+    "①②'s ½ ½x 1½ ٣٤ 5٣'s २०२६ 's '90s O'Brien rock 'n' roll",
+    "⚖\ufe0f ❤\ufe0f\u0301x \u064b\u0628 \u0301'd \u0730\u0711",
+    "👩‍👧 𝔘 \U0010ffff\ufffd", "  a  b\t c\u3000\n d", "=" * 700 + "." * 300 + " -*- (!?)", "\ue000 \ue001a\ue004",
+    "1234567 \n\n\n" + "\n" * 150 + "„x — «y» • ½", "देवनागरी ภาษาไทย العَرَبِيَّة עִבְרִית Ünïcødé",
+)
+"""Normalised texts that reach every rule of the kernel; it must count them right before it may count anything."""
+
+
+def golden() -> bytes:
+    """Text -> tokenizer -> content tokens, from ctok. The texts with E000 to E004 stand for U+FDD0 to U+FDD4."""
+    counts = {}
+    for text in GOLDEN:
+        raw = text.translate({0xE000 + i: 0xFDD0 + i for i in range(5)})
+        counts[text] = {name: ctok.token_count(raw, ver) - frame for name, (ver, frame) in GENERATIONS.items()}
+    return json.dumps(counts, indent=1).encode("ascii") + b"\n"
+
+
 def build() -> dict[str, bytes]:
     """File name -> unpacked content."""
-    files = {"characters": pack(*characters())}
+    files = {"golden.json": golden(), "characters.bin.gz": pack(*characters())}
     for name, family in VOCABULARIES.items():
-        files[name] = pack(*vocabulary(family))
+        files[f"{name}.bin.gz"] = pack(*vocabulary(family))
     return files
 
 
@@ -344,13 +377,14 @@ def main() -> int:
     check = parser.parse_args().check
     differ = 0
     for name, content in build().items():
-        path = DATA / f"{name}.bin.gz"
+        path = DATA / name
+        packs = path.suffix == ".gz"
         if check:
-            same = path.exists() and gzip.decompress(path.read_bytes()) == content
+            same = path.exists() and (gzip.decompress if packs else bytes)(path.read_bytes()) == content
             differ += not same
             print(f"{path.name}: {'same' if same else 'DIFFERENT'}")
         else:
-            path.write_bytes(gzip.compress(content, 9, mtime=0))
+            path.write_bytes(gzip.compress(content, 9, mtime=0) if packs else content)
             print(f"{path.name}: {len(content)} bytes, {path.stat().st_size} packed")
     return 1 if differ else 0
 

@@ -9,9 +9,12 @@ from .tables import BOW, Family, vocabulary
 from .tiler import Tiler
 from .units import FRAME, GLUED, SEAM, Marked, Marker, unit_pattern
 
-MAX_ENTRIES = 100_000
-MAX_KEY = 64
-"""Bounds of the memory: entries (about 100 bytes each for short units, 400 at most) and characters of a unit."""
+MAX_BYTES = 16 << 20
+"""Bound of the memory of one family. A full one holds some 70,000 units of usual length."""
+MAX_KEY = 128
+"""Characters of the longest unit that is remembered: a ruled line is worth it, a blob is not."""
+ENTRY_BYTES = 220
+"""An entry without its text: dict slot, string header, prices (sys.getsizeof, CPython 3.13)."""
 
 type Price = tuple[tuple[int, int, int, int], int]
 """Tokens of a unit in each context, and the context it leaves."""
@@ -23,17 +26,19 @@ class Memo(dict[str, Price]):
     Threads share it: a race computes a price twice, and both are the same.
     """
 
-    def __init__(self, family: Family, max_entries: int = MAX_ENTRIES) -> None:
+    def __init__(self, family: Family, max_bytes: int) -> None:
         super().__init__()
         self.tiler = Tiler(vocabulary(family.vocabulary))
         self.marker = Marker(family)
-        self._max_entries = max_entries
+        self._max_bytes = self._room = max_bytes
 
     def __missing__(self, unit: str) -> Price:
         price = self.price(self.marker.mark(unit))
         if len(unit) <= MAX_KEY:
-            if len(self) >= self._max_entries:
+            self._room -= ENTRY_BYTES + 2 * len(unit)
+            if self._room < 0:
                 self.clear()
+                self._room = self._max_bytes
             self[unit] = price
         return price
 
@@ -59,8 +64,8 @@ class Memo(dict[str, Price]):
 class MemoCounter:
     """Counts normalised text of one family."""
 
-    def __init__(self, family: Family, max_entries: int = MAX_ENTRIES) -> None:
-        self._memo = Memo(family, max_entries)
+    def __init__(self, family: Family, max_bytes: int = MAX_BYTES) -> None:
+        self._memo = Memo(family, max_bytes)
         self._head = FRAME if family.frame_bow else GLUED
         self._pattern = unit_pattern()
 

@@ -37,6 +37,7 @@ ESCAPES = {chr(0xFDD0 + i): chr(0xE000 + i) for i in range(5)}
 use is stripped)."""
 
 FLOOR_PAGE = 64
+NO_CODE = 0xFFF
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,9 @@ def ranges(wanted: bytes) -> str:
 class Vocabulary:
     """The pieces of two or more characters, backwards in a double array, and what a character costs alone.
 
-    The child of trie state n by code c is t = base[n] // 2 + c if check[t] == n; the low bit of base[t] says that a
-    piece ends (that is: begins) there. The code of a character is its place in `symbols`, from 1.
+    A cell is base << 13 | ends << 12 | code. From a base, the next state by code c is cells[base + c], if that cell's
+    code is c; `ends` says that the characters walked, read forwards, are a piece. `root` is the first base. The code of
+    a character is its place in `symbols`, from 1; NO_CODE is for all others and matches no cell.
     """
 
     digest: str
@@ -134,8 +136,8 @@ class Vocabulary:
     newlines: list[int]  # lengths of the newline pieces
     runs: dict[str, list[int]]  # repeated character: its longest piece, from which length on costs repeat
     byte_tokens: list[str]  # hexadecimal UTF-8 prefixes that cost one token
-    base: array[int]
-    check: array[int]
+    root: int
+    cells: array[int]
     floor_pages: array[int]
     floors: bytes
 
@@ -168,8 +170,8 @@ def vocabulary(name: str) -> Vocabulary:
         header["newlines"],
         header["runs"],
         header["byte_tokens"],
-        _integers("i", sections["base"]),
-        _integers("i", sections["check"]),
+        header["root"],
+        _integers("I", sections["cells"]),
         _integers("H", sections["floor_pages"]),
         bytes(sections["floors"]),
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from .tables import Vocabulary
+from .tables import NO_CODE, Vocabulary
 
 _LONG = 2_000
 _RUN = re.compile(r"(.)\1{400,}", re.DOTALL)
@@ -30,41 +29,46 @@ class Tiler:
 
     def best(self, marked: str) -> list[int]:
         """best[n] is the fewest tokens that spell the first n characters."""
+        cells, root, floor = self._vocabulary.cells, self._vocabulary.root, self._vocabulary.floor
+        codes = [self._codes.get(char, NO_CODE) for char in marked]
         best = [0]
-        codes = [self._codes.get(char, 0) for char in marked]
-        floor = self._vocabulary.floor
         for end, char in enumerate(marked):
             least = best[end] + floor(char)
-            for start in self._starts(codes, end):
-                if best[start] < least:
-                    least = best[start] + 1
+            base, at = root, end
+            while at >= 0:
+                cell = cells[base + codes[at]]
+                if cell & 0xFFF != codes[at]:
+                    break
+                if cell & 0x1000 and best[at] < least:
+                    least = best[at] + 1
+                base = cell >> 13
+                at -= 1
             best.append(least)
         return best
 
     def spans(self, marked: str) -> list[tuple[int, int]]:
         """One tiling with the fewest tokens: [start, end) of each piece, a character without a piece as one span."""
         best = self.best(marked)
-        codes = [self._codes.get(char, 0) for char in marked]
+        codes = [self._codes.get(char, NO_CODE) for char in marked]
         spans, end = [], len(marked)
         while end:
-            longest = [start for start in self._starts(codes, end - 1) if best[start] + 1 == best[end]]
-            start = min(longest, default=end - 1)
+            start = self._start(codes, best, end)
             spans.append((start, end))
             end = start
         return spans[::-1]
 
-    def _starts(self, codes: list[int], last: int) -> Iterator[int]:
-        """Starts of the pieces of two or more characters that end with character `last`."""
-        base, check = self._vocabulary.base, self._vocabulary.check
-        node, at = 0, last
-        while at >= 0 and (code := codes[at]):
-            child = (base[node] >> 1) + code
-            if check[child] != node:
-                return
-            if base[child] & 1:
-                yield at
-            node = child
+    def _start(self, codes: list[int], best: list[int], end: int) -> int:
+        """Where the longest last piece of a best tiling of the first `end` characters starts."""
+        start, base, at = end - 1, self._vocabulary.root, end - 1
+        while at >= 0:
+            cell = self._vocabulary.cells[base + codes[at]]
+            if cell & 0xFFF != codes[at]:
+                break
+            if cell & 0x1000 and best[at] + 1 == best[end]:
+                start = at
+            base = cell >> 13
             at -= 1
+        return start
 
     def _shorten(self, marked: str) -> tuple[str, int]:
         """Long runs of one character without their repeats, and the tokens of those.
@@ -86,18 +90,22 @@ class Tiler:
 
         return _RUN.sub(shorten, marked), dropped
 
-    def blanks(self, run: str) -> int:
-        """Tokens of a run of blanks: pieces of one to sixteen for spaces and tabs, a ladder for newlines."""
+    def blanks(self, unit: str) -> int:
+        """Tokens of a unit of blanks: pieces of one to sixteen for spaces and tabs, a ladder for newlines."""
         total = 0
-        for match in _BLANKS.finditer(run):
-            length = match.end() - match.start()
-            if match[0][0] == "\n":
-                total += self.newlines(length)
-            elif match[0][0] == "\u3000":
-                total += length
+        for run in self.blank_runs(unit):
+            if run[0] == "\n":
+                total += self.newlines(len(run))
+            elif run[0] == "\u3000":
+                total += len(run)
             else:
-                total += -(-length // 16)
+                total += -(-len(run) // 16)
         return total
+
+    @staticmethod
+    def blank_runs(unit: str) -> list[str]:
+        """The unit cut where the blank changes."""
+        return _BLANKS.findall(unit)
 
     def newlines(self, count: int) -> int:
         """Tokens of a run of newlines."""

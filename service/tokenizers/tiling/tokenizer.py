@@ -8,8 +8,13 @@ from service.tokenizers.base import Engine
 from service.types import Edge
 
 from . import tables
+from .kernel import KernelPool, KernelUnavailable
 from .memo import MemoCounter
 from .normalise import normalise
+from .pieces import Splitter
+
+KERNEL_FROM = 800
+"""Characters from which the kernel is faster than the memo, whose calls cost less."""
 
 
 class TilingTokenizer:
@@ -31,6 +36,13 @@ class TilingTokenizer:
         self._family = family
         self._characters = tables.characters()
         self._memo = MemoCounter(family)
+        self._splitter = Splitter(family)
+        self.kernel_missing: str | None = None
+        self._kernels: KernelPool | None = None
+        try:
+            self._kernels = KernelPool(family)
+        except KernelUnavailable as reason:
+            self.kernel_missing = str(reason)
 
     def count(self, text: str, edge: Edge = "open") -> int:
         """Content tokens of `text`."""
@@ -46,15 +58,48 @@ class TilingTokenizer:
         """`count` of each text, in order."""
         return [self.count(text, edge) for text in texts]
 
-    def _count(self, text: str) -> int:
+    def pieces(self, text: str) -> list[bytes]:
+        """The UTF-8 bytes of each token of `count(text, "open")`.
+
+        They are one valid minimum tiling, not Anthropic's own boundaries, which are not known. A token that only
+        marks a word's edge or its capitals has no bytes. Joined they are the normalised text: composed (NFC), without
+        control characters, with plain spaces and in claude-v3 plain quotes; case is the text's. Newlines at the end
+        that the frame pays for stand in the last piece.
+        """
+        if not text:
+            return []
+        head, body, tail = self._trim(text)
+        pieces = self._splitter.split(body)
+        lengths = self._splitter.newlines(tail + 2) if tail else [2]
+        pieces += [b"\n" * length for length in lengths[:-1]]
+        if pieces:
+            pieces[0] = b" " * head + pieces[0]
+            pieces[-1] += b"\n" * (lengths[-1] - 2)
+        return pieces
+
+    def _trim(self, text: str) -> tuple[int, str, int]:
+        """The spaces that the frame's ⟨bow⟩ stands for (0 or 1), the normalised text without them and without the
+        newlines at its end, and the number of those."""
         normal = normalise(text, self._family.fold_quotes)
         body = normal.rstrip("\n")
-        total = 0
-        if len(body) < len(normal):  # the frame's own two newlines join the text's; the last token is the frame's
-            total = self._memo.newlines(len(normal) - len(body) + 2) - 1
-        if self._family.frame_bow:
-            if text[0] == body[:1] == " " != body[1:2]:
-                body = body[1:]  # the frame's ⟨bow⟩ is this space; one that normalisation made is not the frame's
-            if not body:
-                return total + 1
-        return total + self._memo.count(body)
+        tail = len(normal) - len(body)
+        # A space that normalisation made or laid bare is not the frame's.
+        if self._family.frame_bow and text[0] == body[:1] == " " != body[1:2]:
+            return 1, body[1:], tail
+        return 0, body, tail
+
+    def _count(self, text: str) -> int:
+        _, body, tail = self._trim(text)
+        # The frame's own two newlines join the text's, and the last token of them is the frame's.
+        total = self._memo.newlines(tail + 2) - 1 if tail else 0
+        if not body:
+            return total + self._family.frame_bow
+        return total + self._count_body(body)
+
+    def _count_body(self, body: str) -> int:
+        if self._kernels is not None and len(body) >= KERNEL_FROM:
+            try:
+                return self._kernels.count(body)
+            except KernelUnavailable:  # too large for this machine's memory
+                pass
+        return self._memo.count(body)

@@ -1,0 +1,158 @@
+"""Counting in WebAssembly: `kernel.c`, compiled ahead, run by wasmtime. It releases the interpreter lock.
+
+`kernel.wasm` is committed (Debian clang 14.0.6, `scripts/build_kernel.sh`); nobody who runs the service compiles C.
+Where wasmtime does not import, or the kernel fails its self-check, there is no kernel, and the tokenizer counts in
+Python (`memo.py`): the same numbers, slower.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import struct
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .tables import Family, characters, vocabulary
+from .tiler import Tiler
+
+NEWLINES = 512
+"""Newline prices that the kernel is given: enough for the ladder to have become periodic (asserted)."""
+MAX_IDLE = os.cpu_count() or 1
+"""Instances kept for later, a family: more threads than cores cannot count at the same time for long."""
+MAX_IDLE_BYTES = 8 << 20
+"""Linear memory never shrinks, so an instance that a text of more than some 3.5 million characters went through is
+dropped. A fresh one costs about 2 ms."""
+PAGE = 65536
+
+
+class KernelUnavailable(Exception):
+    """No kernel here; the message says why."""
+
+
+class Kernel:
+    """One instance with the tables of one family. One thread at a time may use it."""
+
+    def __init__(self, family: Family) -> None:
+        import wasmtime  # noqa: PLC0415 - optional, and it takes 0.1 s
+
+        engine, module = _module()
+        self._store = wasmtime.Store(engine)
+        exports: Any = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self._memory = exports["memory"]
+        self._count = exports["count"]
+        base: int = exports["heap_base"](self._store)
+        tables = _tables(family, base)
+        self._text = base + len(tables)
+        self._write(tables, base)
+        exports["setup"](self._store, base)
+
+    def count(self, units: bytes) -> int:
+        """Tokens of a normalised text in UTF-16 (little endian), not empty, without newlines at its end."""
+        self._write(units, self._text)
+        result: int = self._count(self._store, self._text, len(units) // 2)
+        return result
+
+    @property
+    def memory_bytes(self) -> int:
+        size: int = self._memory.data_len(self._store)
+        return size
+
+    def _write(self, data: bytes, at: int) -> None:
+        missing = at + len(data) - self.memory_bytes
+        if missing > 0:
+            self._memory.grow(self._store, -(-missing // PAGE))
+        self._memory.write(self._store, data, at)
+
+
+class KernelPool:
+    """As many kernels of one family as count at the same time. Thread-safe."""
+
+    def __init__(self, family: Family) -> None:
+        """Raises KernelUnavailable."""
+        self._family = family
+        self._idle = [_checked(family)]
+
+    def count(self, text: str) -> int:
+        """Tokens of a normalised text; raises KernelUnavailable when it does not fit in memory."""
+        units = text.encode("utf-16-le")
+        try:
+            try:
+                kernel = self._idle.pop()
+            except IndexError:
+                kernel = Kernel(self._family)
+            tokens = kernel.count(units)
+        except _errors() as error:
+            raise KernelUnavailable(f"{type(error).__name__} on {len(units)} bytes") from error
+        if len(self._idle) < MAX_IDLE and kernel.memory_bytes <= MAX_IDLE_BYTES:
+            self._idle.append(kernel)
+        return tokens
+
+
+@cache
+def _module() -> tuple[Any, Any]:
+    import wasmtime  # noqa: PLC0415
+
+    config = wasmtime.Config()
+    config.parallel_compilation = False  # one small file; and no threads that a fork would lose
+    engine = wasmtime.Engine(config)
+    return engine, wasmtime.Module(engine, files(__package__).joinpath("kernel.wasm").read_bytes())
+
+
+@cache
+def _errors() -> tuple[type[Exception], ...]:
+    """What a failing instance may raise."""
+    import wasmtime  # noqa: PLC0415
+
+    return wasmtime.WasmtimeError, wasmtime.Trap, MemoryError, IndexError
+
+
+def _checked(family: Family) -> Kernel:
+    """A kernel that counted the golden texts right."""
+    try:
+        kernel = Kernel(family)
+        golden: dict[str, dict[str, int]] = json.loads(files(__package__).joinpath("data", "golden.json").read_bytes())
+        for text, counts in golden.items():
+            if kernel.count(text.encode("utf-16-le")) != counts[family.name]:
+                raise KernelUnavailable(f"the kernel miscounts a golden text of {len(text)} characters")
+    except ImportError as error:
+        raise KernelUnavailable("wasmtime does not import") from error
+    except (OSError, RuntimeError) as error:  # no wheel for this machine, or it refuses the module
+        raise KernelUnavailable(f"wasmtime does not run: {type(error).__name__}") from error
+    return kernel
+
+
+def _tables(family: Family, base: int) -> bytes:
+    """`struct tables` of kernel.c and what it points to, to be written at `base`."""
+    chars, words = characters(), vocabulary(family.vocabulary)
+    tiler = Tiler(words)
+    longest, periodic_from = words.runs["\n"]
+    if periodic_from + longest > NEWLINES:
+        raise KernelUnavailable("the newline ladder is too long for the kernel")
+    newlines = array.array("H", (tiler.newlines(n) for n in range(NEWLINES)))
+    arrays = (chars.lower_pairs, words.floor_pages, words.cells, newlines)
+    lower, pages, cells, ladder = (_little(values) for values in arrays)
+    sections = (chars.records, lower, words.symbols.encode("utf-16-le"), pages, words.floors, cells, ladder)
+    layout = "<" + "I" * 14
+    at = base + struct.calcsize(layout)
+    pointers, heap = [], bytearray()
+    for section in sections:
+        heap += bytes(-(at + len(heap)) % 8)
+        pointers.append(at + len(heap))
+        heap += section
+    heap += bytes(-(at + len(heap)) % 8)
+    records_at, lower_at, symbols_at, pages_at, floors_at, cells_at, newlines_at = pointers
+    head = struct.pack(
+        layout, records_at, lower_at, len(chars.lower_pairs) // 2, symbols_at, len(words.symbols), pages_at, floors_at,
+        cells_at, words.root, newlines_at, NEWLINES, longest, family.caps_from, family.frame_bow,
+    )
+    return head + bytes(heap)
+
+
+def _little(values: array.array[int]) -> bytes:
+    if struct.pack("=H", 1) == b"\0\1":
+        values = values[:]
+        values.byteswap()
+    return values.tobytes()
