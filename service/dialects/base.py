@@ -252,6 +252,9 @@ class Endpoint:
     `paths` are FastAPI paths. `read(body, params)` gives the CountRequest (params: path parameters by name) or raises
     ServiceError; `answer(count)` is the provider's own response body. `example` is (request, response) for OpenAPI;
     `request_schema` and `response_schema` are JSON schemas for the same.
+
+    `reply(request, count)` takes the place of `answer` where the answer needs the request too (the ids of its text).
+    `direct(body)` answers a route that counts nothing; `read` and `answer` are not asked then.
     """
 
     name: str
@@ -263,6 +266,8 @@ class Endpoint:
     request_schema: Mapping[str, Any]
     response_schema: Mapping[str, Any]
     wire: str
+    reply: Callable[[CountRequest, TokenCount], Json] | None = None
+    direct: Callable[[Json], Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,85 @@
+"""LiteLLM's counting route: POST /utils/token_counter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service import catalog, dialects
+from service.dialects.base import Endpoint, Wire, as_object, as_text
+from service.errors import InvalidRequest, ServiceError
+from service.types import CountRequest, Json, TokenCount
+
+
+def _read(value: Json, params: Mapping[str, str]) -> CountRequest:
+    """A `prompt` is counted as text; `messages` and `contents` as a whole request, whatever stands beside them."""
+    body = as_object(value, "")
+    if body.get("model") is None:
+        raise InvalidRequest("model is missing: name the model to count for.", field="model")
+    model = as_text(body["model"], "model")
+    if body.get("messages") is not None or body.get("contents") is not None:
+        whole = {key: inner for key, inner in body.items() if key not in ("model", "prompt")}
+        dialect = dialects.infer_dialect(whole, catalog.resolve(model).family.provider)
+        return CountRequest(model_ref=model, prompt=dialects.get_reader(dialect)(whole, ""))
+    if body.get("prompt") is None:
+        raise InvalidRequest("Nothing to count: give prompt, messages or contents.", field="prompt")
+    return CountRequest(model_ref=model, texts=(as_text(body["prompt"], "prompt"),))
+
+
+def _answer(count: TokenCount) -> Json:
+    return {
+        "total_tokens": count.input_tokens,
+        "request_model": count.model_ref,
+        "model_used": count.model,
+        "tokenizer_type": count.tokenizer,
+    }
+
+
+_ANY_OBJECT = {"type": "object", "additionalProperties": True}
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        name="litellm_token_counter",
+        paths=("/utils/token_counter",),
+        summary="Count the tokens of a prompt, messages or contents (LiteLLM's route)",
+        read=_read,
+        answer=_answer,
+        example=(
+            {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello, world!"}]},
+            {"total_tokens": 11, "request_model": "gpt-4o", "model_used": "gpt-4o", "tokenizer_type": "o200k_base"},
+        ),
+        request_schema={
+            "type": "object",
+            "required": ["model"],
+            "additionalProperties": True,
+            "properties": {
+                "model": {"type": "string"},
+                "prompt": {"type": ["string", "null"]},
+                "messages": {"anyOf": [{"type": "array", "items": _ANY_OBJECT}, {"type": "null"}]},
+                "contents": {"anyOf": [{"type": "array", "items": _ANY_OBJECT}, {"type": "null"}]},
+            },
+        },
+        response_schema={
+            "type": "object",
+            "required": ["total_tokens", "request_model", "model_used", "tokenizer_type"],
+            "properties": {
+                "total_tokens": {"type": "integer", "minimum": 0},
+                "request_model": {"type": "string"},
+                "model_used": {"type": "string"},
+                "tokenizer_type": {"type": "string"},
+            },
+        },
+        wire="litellm",
+    ),
+)
+
+
+def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
+    """The proxy's envelope: OpenAI's, with the status as a string for a code."""
+    return error.status, {
+        "error": {
+            "message": error.message, "type": error.code, "param": error.field, "code": str(error.status),
+        }
+    }
+
+
+WIRE = Wire("litellm", error_body)
