@@ -73,16 +73,23 @@ find_uv || { get_uv && find_uv; } || exit 1
 
 # ---------------------------------------------------------------- .venv
 
+# What is fetched is tried twice: behind a proxy with a certificate of its own only the system's certificates will do,
+# and a small image may have none of these.
 if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1; then
     python=$(find_python 3.12)
     [ -n "$python" ] || say "no Python >= 3.12 here: uv fetches $WANTED"
-    "$UV_BIN" venv --quiet --clear --python "${python:-$WANTED}" .venv || {
+    make_venv() { "$UV_BIN" venv --quiet --clear --python "${python:-$WANTED}" .venv; }
+    make_venv || UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 make_venv || {
         say "no Python >= 3.12 could be had. Install one (your package manager, or uv python install $WANTED)"
         say "and run make again."
         exit 1
     }
 fi
-"$UV_BIN" pip install --quiet --python .venv/bin/python --require-hashes -r requirements/dev.txt
+fetch() { "$UV_BIN" pip install --quiet --python .venv/bin/python --require-hashes -r requirements/dev.txt; }
+fetch || { say "once more, with the system's certificates" && UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 fetch; } || {
+    say "the requirements could not be fetched: see above. A mirror is set with UV_DEFAULT_INDEX."
+    exit 1
+}
 # setuptools comes from the lock, too: building the package fetches nothing that has no hash.
 "$UV_BIN" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
 say "ready: $(.venv/bin/python --version) in .venv"

@@ -13,12 +13,12 @@ from starlette.types import ASGIApp
 from service import __version__
 from service.bodies import BodyLimits
 from service.counter import Counter
-from service.dialects import PROVIDER_ENDPOINTS, WIRES, native, native_schema
+from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.edge import Edge
 from service.metrics import Metrics
 from service.openapi import DocumentedRoute, document, document_endpoint, gather_components
-from service.operations import Count, CountBatch
-from service.ops import Readiness, make_livez, make_metrics, make_readyz, make_tokenizers
+from service.operations import Count, CountBatch, Direct
+from service.ops import Readiness, pages
 from service.routes import JsonRoute, ServiceParts
 from service.settings import Settings
 from service.workers import Workers
@@ -68,7 +68,7 @@ def create_app(settings: Settings | None = None) -> App:
 
 # ---------------------------------------------------------------- routes
 
-ENDPOINTS = (native.COUNT, *PROVIDER_ENDPOINTS)
+ENDPOINTS = (native.COUNT, *FOREIGN_ENDPOINTS)
 
 BATCH_PATH = "/v1/countTokens:batch"
 
@@ -77,7 +77,7 @@ def count_routes(parts: ServiceParts) -> Iterator[BaseRoute]:
     """The native count first, then its batch, then every provider's own endpoints."""
     for endpoint in ENDPOINTS:
         is_native = endpoint is native.COUNT
-        operation = Count(endpoint, parts.counter)
+        operation = Count(endpoint, parts.counter) if endpoint.direct is None else Direct(endpoint.direct)
         for number, path in enumerate(endpoint.paths):
             wire = native.WIRE if is_native else WIRES[endpoint.wire]
             route = JsonRoute(path, wire, operation, parts, takes_text=is_native)
@@ -96,15 +96,10 @@ def batch_document() -> dict[str, Any]:
 
 
 def ops_routes(parts: ServiceParts, readiness: Readiness) -> Iterator[BaseRoute]:
-    apps = {
-        "/livez": make_livez(),
-        "/readyz": make_readyz(readiness),
-        "/metrics": make_metrics(parts.metrics),
-        "/v1/tokenizers": make_tokenizers(),
-    }
-    for path, documentation in ops_documents().items():
-        yield DocumentedRoute(path, apps[path], ["GET"], **documentation)
-        yield Route(path, apps[path], methods=["HEAD"], include_in_schema=False)
+    documents = ops_documents()
+    for page in pages(readiness, parts.metrics):
+        yield DocumentedRoute(page.path, page, ["GET"], **documents[page.path])
+        yield Route(page.path, page, methods=["HEAD"], include_in_schema=False)
 
 
 def ops_documents() -> dict[str, dict[str, Any]]:

@@ -157,11 +157,11 @@ async def send_error(
     await send({"type": "http.response.body", "body": content, "more_body": not last})
 
 
-async def send_json(scope: Scope, send: Send, body: Any, headers: Any = (), status: int = 200) -> None:
+async def send_json(send: Send, body: Any, headers: Any = ()) -> None:
     """Answer with JSON; `headers` are (name, value) pairs of bytes."""
     content = pydantic_core.to_json(body)
     lines = [
         (b"content-type", b"application/json"), (b"content-length", str(len(content)).encode()), *headers,
     ]
-    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.start", "status": 200, "headers": lines})
     await send({"type": "http.response.body", "body": content})

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -19,6 +26,9 @@ SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 OTHER = "other"
 """The label of whatever is not in a closed set: an unknown path, a model outside every family."""
 
+NONE = "none"
+"""The provider and family of a count that was asked of a tokenizer, not of a model."""
+
 STATUS_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 
 
@@ -31,6 +41,7 @@ class Metrics:
     """One registry an app. `routes` are the path templates that may appear as labels."""
 
     def __init__(self, routes: Iterable[str]) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asks for
         self.registry = CollectorRegistry()
         self._routes = frozenset(routes)
         self._families = frozenset(family.name for family in FAMILIES)
@@ -76,7 +87,7 @@ class Metrics:
     def counted(self, count: TokenCount) -> None:
         """A count was given."""
         labels = (
-            count.provider if count.provider in self._providers else OTHER,
+            NONE if count.provider is None else count.provider if count.provider in self._providers else OTHER,
             self._family_of(count),
             count.method,
             count.tokenizer,
@@ -87,7 +98,7 @@ class Metrics:
 
     def _family_of(self, count: TokenCount) -> str:
         if count.model_ref is None:
-            return "none"
+            return NONE
         name = catalog.resolve(count.model_ref).family.name
         return name if name in self._families else OTHER
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi.routing import APIRoute
+from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from service.dialects.base import Endpoint
@@ -47,7 +48,8 @@ class DocumentedRoute(APIRoute):
 
     def __init__(self, path: str, app: ASGIApp, methods: list[str], **documentation: Any) -> None:
         super().__init__(
-            path, _undeclared, methods=methods, response_model=None, description=" ", **documentation
+            path, _undeclared, methods=methods, response_model=None, response_class=Response, description=" ",
+            **documentation,
         )
         self.app = app
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -28,6 +28,11 @@ class Reply:
 class Operation[Q](Protocol):
     """What a route does once its body is decoded. Synchronous; may run in a thread."""
 
+    @property
+    def threaded(self) -> bool:
+        """Whether it never runs on the event loop, however small the body."""
+        ...
+
     def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Q:
         """The question in a body. Raises ServiceError."""
         ...
@@ -48,6 +53,10 @@ class Count:
     endpoint: Endpoint
     counter: Counter
 
+    @property
+    def threaded(self) -> bool:
+        return self.endpoint.reply is not None  # its reading and wording ask the tokenizer, too
+
     def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> CountRequest:
         request = self.endpoint.read(value, params)
         return replace(request, warnings=(*warnings, *request.warnings)) if warnings else request
@@ -57,7 +66,26 @@ class Count:
 
     def answer(self, question: CountRequest) -> Reply:
         count = self.counter.count(question)
-        return Reply(self.endpoint.answer(count), (count,), count_headers(count))
+        reply = self.endpoint.reply
+        body = self.endpoint.answer(count) if reply is None else reply(question, count)
+        return Reply(body, (count,), count_headers(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """An endpoint that counts nothing: from a body to an answer."""
+
+    respond: Callable[[Json], Json]
+    threaded: bool = True
+
+    def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Json:
+        return value
+
+    def is_warm(self, question: Json) -> bool:
+        return True
+
+    def answer(self, question: Json) -> Reply:
+        return Reply(self.respond(question))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +94,7 @@ class CountBatch:
 
     counter: Counter
     metrics: Metrics
+    threaded: bool = False
 
     def read(
         self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
+import pydantic_core
 from prometheus_client.exposition import choose_encoder
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from service.dialects.base import Wire
 from service.dialects.native import WIRE
-from service.edge import exchange_of, send_json
+from service.edge import exchange_of
 from service.metrics import Metrics
 from service.tokenizers import registry
 from service.types import Json
@@ -53,6 +55,10 @@ class Readiness:
         """Not ready any more; waits for a load that is under way."""
         self.draining = True
         self._stop.set()
+        self.join()
+
+    def join(self) -> None:
+        """Wait for the warming thread, whatever came of it."""
         if self._thread is not None:
             self._thread.join()
 
@@ -96,53 +102,48 @@ def _answers_rightly(name: str) -> bool:
 
 # ---------------------------------------------------------------- the routes
 
+Rendered = tuple[int, bytes, bytes]
+"""Status, content type, content."""
 
-def make_livez() -> ASGIApp:
-    """200 as long as the event loop turns."""
-
-    async def livez(scope: Scope, receive: Receive, send: Send) -> None:
-        _name(scope, "/livez")
-        await send_json(scope, send, {"status": "alive"})
-
-    return livez
+JSON = b"application/json"
 
 
-def make_readyz(readiness: Readiness) -> ASGIApp:
-    """200 when every warmed tokenizer answers rightly, else 503; the body says which and why."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An ASGI app that answers at once with what `render` makes of the request's headers."""
 
-    async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
-        _name(scope, "/readyz")
-        ready, body = readiness.report()
-        await send_json(scope, send, body, status=200 if ready else 503)
+    path: str
+    render: Callable[[Headers], Rendered]
+    wire: Wire = WIRE
 
-    return readyz
-
-
-def make_metrics(metrics: Metrics) -> ASGIApp:
-    """Prometheus text, or OpenMetrics where the scraper asks for it."""
-
-    async def metrics_page(scope: Scope, receive: Receive, send: Send) -> None:
-        _name(scope, "/metrics")
-        encode, content_type = choose_encoder(Headers(scope=scope).get("accept", ""))
-        content = encode(metrics.registry)
-        lines: Any = [(b"content-type", content_type.encode()), (b"content-length", str(len(content)).encode())]
-        await send({"type": "http.response.start", "status": 200, "headers": lines})
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        exchange.route, exchange.wire = self.path, self.wire
+        status, content_type, content = self.render(Headers(scope=scope))
+        headers = [(b"content-type", content_type), (b"content-length", str(len(content)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    return metrics_page
 
+def pages(readiness: Readiness, metrics: Metrics) -> tuple[Page, ...]:
+    """Alive, ready, metrics, and the list of tokenizers (nothing is loaded for it)."""
 
-def make_tokenizers() -> ASGIApp:
-    """Every tokenizer and the legacy names of some; nothing is loaded for it."""
+    def livez(_: Headers) -> Rendered:
+        return 200, JSON, b'{"status":"alive"}'
 
-    async def tokenizers(scope: Scope, receive: Receive, send: Send) -> None:
-        _name(scope, "/v1/tokenizers")
+    def readyz(_: Headers) -> Rendered:
+        ready, body = readiness.report()
+        return 200 if ready else 503, JSON, pydantic_core.to_json(body)
+
+    def metrics_page(headers: Headers) -> Rendered:
+        encode, content_type = choose_encoder(headers.get("accept", ""))
+        return 200, content_type.encode(), encode(metrics.registry)
+
+    def tokenizers(_: Headers) -> Rendered:
         rows = [asdict(row) for row in registry.describe_tokenizers()]
-        await send_json(scope, send, {"tokenizers": rows, "providers": dict(registry.PROVIDER_ALIASES)})
+        return 200, JSON, pydantic_core.to_json({"tokenizers": rows, "providers": dict(registry.PROVIDER_ALIASES)})
 
-    return tokenizers
-
-
-def _name(scope: Scope, route: str) -> None:
-    exchange = exchange_of(scope)
-    exchange.route, exchange.wire = route, WIRE
+    return (
+        Page("/livez", livez), Page("/readyz", readyz), Page("/metrics", metrics_page),
+        Page("/v1/tokenizers", tokenizers),
+    )

@@ -15,7 +15,7 @@ from service.counter import Counter
 from service.dialects import native
 from service.dialects.base import Wire, read_json
 from service.edge import exchange_of, send_error, send_json
-from service.errors import InvalidRequest, ServiceError, UnsupportedMedia
+from service.errors import BodyTimeout, InvalidRequest, ServiceError, UnsupportedMedia
 from service.metrics import Metrics
 from service.operations import Operation, Reply
 from service.types import Json, Warned
@@ -59,7 +59,8 @@ class JsonRoute:
             body = await read_body(receive, headers, limits)
         except ServiceError as error:
             await send_error(scope, send, error, last=False, close=True)
-            if "expect" not in headers:
+            # One that waits for our word, or has stopped sending, has nothing under way.
+            if "expect" not in headers and not isinstance(error, BodyTimeout):
                 await drain(receive, DRAIN_FACTOR * limits.max_bytes, DRAIN_SECONDS)
             await send({"type": "http.response.body", "body": b""})
             return
@@ -73,12 +74,12 @@ class JsonRoute:
             exchange.input_tokens = sum(count.input_tokens for count in reply.counts)
             for count in reply.counts:
                 self.service.metrics.counted(count)
-        await send_json(scope, send, reply.body, reply.headers)
+        await send_json(send, reply.body, reply.headers)
 
     async def _reply(self, body: bytes, headers: Headers, scope: Scope) -> Reply:
         read = partial(self._read, body, headers.get("content-type", ""), scope)
         run = self.service.workers.run
-        if len(body) > self.service.inline_bytes:
+        if len(body) > self.service.inline_bytes or self.operation.threaded:
             return await run(lambda: self.operation.answer(read()))
         question = read()
         if self.operation.is_warm(question):

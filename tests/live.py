@@ -77,7 +77,7 @@ def running_server(*, wait: bool = True, **settings: Any) -> Iterator[LiveServer
 
 def _listening(server: LiveServer) -> bool:
     """Takes the address from the log line that says it; the server picks a free port itself."""
-    lines = [json.loads(line) for line in server.log if line.startswith("{") and '"listening"' in line and line[-1] == "}"]
+    lines = [json.loads(line) for line in server.log if '"listening"' in line and line[-1] == "}"]
     if lines:
         server.url = lines[0]["url"]
     return bool(lines)

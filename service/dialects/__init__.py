@@ -10,14 +10,7 @@ try:  # DEV
     from service.dialects import anthropic
 except ImportError:
     anthropic = _t.SimpleNamespace(READERS={}, ENDPOINTS=(), WIRE=None)
-try:
-    from service.dialects import google
-except ImportError:
-    google = _t.SimpleNamespace(READERS={}, ENDPOINTS=(), WIRE=None)
-try:
-    from service.dialects import openai
-except ImportError:
-    openai = _t.SimpleNamespace(READERS={}, ENDPOINTS=(), WIRE=None)
+from service.dialects import google, litellm, openai, vllm
 from service.errors import InvalidRequest
 from service.types import Json, Prompt
 
@@ -34,27 +27,34 @@ ALIASES: Mapping[str, str] = {
 
 DIALECTS: tuple[str, ...] = (*READERS, *ALIASES)
 
-PROVIDER_ENDPOINTS: tuple[Endpoint, ...] = (*anthropic.ENDPOINTS, *openai.ENDPOINTS, *google.ENDPOINTS)
+_MODULES = (anthropic, openai, google, litellm, vllm)
 
-WIRES: Mapping[str, Wire] = {wire.name: wire for wire in (anthropic.WIRE, openai.WIRE, google.WIRE) if wire}
+FOREIGN_ENDPOINTS: tuple[Endpoint, ...] = tuple(endpoint for module in _MODULES for endpoint in module.ENDPOINTS)
+"""Every endpoint that is not native, those that are asked most first."""
 
-PROVIDER_WIRES: tuple[tuple[str, Wire], ...] = (
+WIRES: Mapping[str, Wire] = {module.WIRE.name: module.WIRE for module in _MODULES if module.WIRE}
+
+WIRE_PREFIXES: tuple[tuple[str, Wire], ...] = (
     ("/anthropic", anthropic.WIRE),
     ("/v1/messages", anthropic.WIRE),
     ("/v1beta", google.WIRE),
     ("/v1/projects", google.WIRE),
     ("/v1/publishers", google.WIRE),
+    ("/v1/tunedModels", google.WIRE),
     ("/v1/responses", openai.WIRE),
     ("/v1/chat", openai.WIRE),
     ("/v1/completions", openai.WIRE),
     ("/v1/embeddings", openai.WIRE),
+    ("/tokenize", vllm.WIRE),
+    ("/detokenize", vllm.WIRE),
+    ("/utils/", litellm.WIRE),
 )
 """Path prefix -> the wire that its unknown paths and wrong methods are answered in (known ones know theirs)."""
 
 
 def find_wire(path: str) -> Wire | None:
-    """The provider's wire for a path that is no route of ours; None for a path of the native API."""
-    return next((wire for prefix, wire in PROVIDER_WIRES if path.startswith(prefix)), None)
+    """The wire for a path that is no route of ours; None for a path of the native API."""
+    return next((wire for prefix, wire in WIRE_PREFIXES if path.startswith(prefix)), None)
 
 
 def get_reader(dialect: str, field: str = "dialect") -> Reader:

@@ -1,0 +1,20 @@
+"""An app in this process behind an HTTP client: for what needs no socket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from service.app import App, create_app
+from service.settings import Settings
+
+
+def make_app(**settings: Any) -> App:
+    """An app by the given settings and the defaults, whatever the environment says."""
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in Settings.model_fields.items()}
+    return create_app(Settings(**(defaults | settings)))
+
+
+def client_of(app: App) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://tallystick")
