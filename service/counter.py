@@ -20,6 +20,7 @@ from service.cache.memory import MemoryCache
 from service.catalog import CatalogModel
 from service.errors import InvalidRequest
 from service.features import main_feature
+from service.renderers.allowance import file_allowance
 from service.tokenizers import registry
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.types import CountRequest, Prompt, Rendering, Section, Segment, TokenCount, Warned
@@ -89,7 +90,8 @@ class Counter:
     def _count_prompt(
         self, request: CountRequest, prompt: Prompt, model: CatalogModel, tokenizer: Tokenizer
     ) -> TokenCount:
-        rendering = _renderer(model.family.renderer)(prompt, model)
+        with file_allowance():
+            rendering = _renderer(model.family.renderer)(prompt, model)
         details = self._details(rendering, tokenizer)
         total = sum(details.values())
         feature = main_feature(prompt)

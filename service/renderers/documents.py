@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
+from service.renderers.allowance import is_spent, reading_until
 from service.renderers.office import office_text
 from service.types import Media
 
@@ -22,9 +23,6 @@ MAX_OPERATORS = 300_000
 
 MAX_STREAM_BYTES = 4_000_000
 """Decompressed bytes of one stream. A page of a book is under 100 KB; a zip bomb is cut here."""
-
-MAX_CPU_SECONDS = 15.0
-"""Processor time for one file, looked at between operators: about 800 dense pages. Later pages have no text."""
 
 MAX_TEXT = 20_000_000
 """Characters taken from one file."""
@@ -58,7 +56,7 @@ class _CapReachedError(Exception):
 
 @dataclass(slots=True)
 class _Budget:
-    """What may be spent on one file: characters, and this thread's processor time up to `until`."""
+    """What may be spent on one file: characters, and this thread's processor time up to `until` (see `allowance`)."""
 
     text: int
     until: float
@@ -112,11 +110,11 @@ _LIGATURE = re.compile("[\ufb00-\ufb06]")
 
 
 def read_pdf(data: bytes) -> Pdf | None:
-    """Pages of a PDF, or None where it cannot be opened (broken beyond repair, or locked by a password).
+    """Pages of a PDF, or None where it cannot be opened: broken beyond repair, locked, or no time is left for files.
 
     Never raises. A page whose text cannot be read has "" and the Pdf is not `complete`.
     """
-    if b"%PDF-" not in data[:1_024]:
+    if b"%PDF-" not in data[:1_024] or is_spent():
         return None
     pypdf = _pypdf()
     with pypdf.apply_configuration(
@@ -149,7 +147,7 @@ def _pypdf() -> Any:
 
 
 def _read_pages(pages: list[Any]) -> Pdf:
-    budget = _Budget(MAX_TEXT, time.thread_time() + MAX_CPU_SECONDS)
+    budget = _Budget(MAX_TEXT, reading_until())
     complete = len(pages) <= MAX_PAGES
     out = []
     for number, page in enumerate(pages):

@@ -8,6 +8,8 @@ import zipfile
 import zlib
 from xml.parsers import expat
 
+from service.renderers.allowance import is_spent
+
 MAX_ENTRIES = 5_000
 """Files in the archive; a long presentation has a few hundred."""
 
@@ -25,9 +27,10 @@ class _RefusedError(Exception):
 def office_text(data: bytes) -> str | None:
     """Paragraphs (docx, pptx) or rows of tab-separated cells (xlsx), one a line; None for any other archive.
 
-    Never raises; memory is bounded by MAX_XML_BYTES whatever the archive claims.
+    None too where no time is left for files. Never raises; memory is bounded by MAX_XML_BYTES, whatever the archive
+    claims.
     """
-    if data.count(b"PK\x01\x02") > MAX_ENTRIES:
+    if is_spent() or data.count(b"PK\x01\x02") > MAX_ENTRIES:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

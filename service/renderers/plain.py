@@ -25,7 +25,6 @@ from service.types import (
     Part,
     Prompt,
     Rendering,
-    Role,
     SearchResult,
     Section,
     Text,
@@ -69,6 +68,10 @@ class _Renderer:
         self.prompt = prompt
         self.template = template
         self.out = RenderingBuilder(rules)
+        self.first: list[Part] = []
+        """System text that waits for the next user message, where the template puts it there."""
+        self.deferred = {tool.name: tool for tool in prompt.tools if tool.deferred}
+        """Definitions that are not in the prompt until a result refers to them; each comes in once."""
 
     def render(self) -> Rendering:
         if self.prompt.dialect in ("openai.completions", "openai.embeddings"):
@@ -78,12 +81,12 @@ class _Renderer:
                 self.out.cost("frame", self.template.start, "start")
             return self.out.build()
         self.out.cost("frame", self.template.start, "start")
-        first = self._system()
+        self._system()
         self._tools([tool for tool in self.prompt.tools if not tool.deferred])
         for message in self.prompt.messages:
-            first = self._message(message, first)
-        if first:  # a system prompt that found no user message to stand in
-            self._run(self.template.user, ("system", first))
+            self._message(message)
+        if self.first:  # a system prompt that found no user message to stand in
+            self._run(self.template.user, ("system", self.first))
         self.out.cost("frame", self.template.reply, "reply")
         if self.prompt.output is not None and self.prompt.output.schema is not None:
             length = len(_json(self.prompt.output.schema))
@@ -92,20 +95,23 @@ class _Renderer:
 
     # ------------------------------------------------------------ system and tools
 
-    def _system(self) -> tuple[Part, ...]:
-        """Write the system turn; what is returned belongs into the first user message instead."""
-        parts = self.prompt.system
+    def _system(self) -> None:
         template = self.template
-        if parts and template.system_wrap is not None:
-            return (Text(template.system_wrap[0]), *parts, Text(template.system_wrap[1]))
         own = any(message.role in ("system", "developer") for message in self.prompt.messages)
-        if parts:
-            self._run(template.system, ("system", parts))
+        if self.prompt.system:
+            self._system_turn(self.prompt.system)
         elif not own and (template.preamble or template.default_system):
             self._run(template.system)
             self.out.cost("system", template.default_system, "default-system")
         self.out.cost("system", template.preamble, "preamble")
-        return ()
+
+    def _system_turn(self, parts: Sequence[Part]) -> None:
+        """A turn of its own, or text that waits for the next user message."""
+        wrap = self.template.system_wrap
+        if wrap is None:
+            self._run(self.template.system, ("system", parts))
+        else:
+            self.first += (Text(wrap[0]), *parts, Text(wrap[1]))
 
     def _tools(self, tools: Sequence[Tool]) -> None:
         if tools:
@@ -117,31 +123,24 @@ class _Renderer:
 
     # ------------------------------------------------------------ messages
 
-    def _message(self, message: Message, first: tuple[Part, ...]) -> tuple[Part, ...]:
-        """Write a message; `first` opens the next user message, and what is returned the one after that."""
-        role: Role = "system" if message.role == "developer" else message.role
-        parts = message.parts
-        if role == "system":
-            wrap = self.template.system_wrap
-            if wrap is not None:
-                return (*first, Text(wrap[0]), *parts, Text(wrap[1]))
-            self._run(self.template.system, ("system", parts))
-            return first
-        results = [part for part in parts if isinstance(part, ToolResult)]
+    def _message(self, message: Message) -> None:
+        if message.role in ("system", "developer"):
+            self._system_turn(message.parts)
+            return
+        results = [part for part in message.parts if isinstance(part, ToolResult)]
         for result in results:
             answer = (result,) if result.value is not None else result.parts
             self._run(self.template.tool, ("messages", answer))
-        rest = tuple(part for part in parts if not isinstance(part, ToolResult))
+        rest = tuple(part for part in message.parts if not isinstance(part, ToolResult))
         if results and not rest:
-            return first
-        if role == "tool":
+            return
+        if message.role == "tool":
             self._run(self.template.tool, ("messages", rest))
-            return first
-        if role == "assistant":
+        elif message.role == "assistant":
             self._run(self.template.assistant, ("messages", rest))
-            return first
-        self._run(self.template.user, ("system", first), ("messages", rest))
-        return ()
+        else:
+            first, self.first = self.first, []
+            self._run(self.template.user, ("system", first), ("messages", rest))
 
     def _run(self, turn: Turn, *groups: tuple[Section, Iterable[Part]]) -> None:
         """One turn: its text is joined over its sections; a file ends a text and begins another."""
@@ -179,7 +178,7 @@ class _Renderer:
                 self.out.doubt(0, len(part.text) // 3 + 2, "templates drop the thinking of earlier turns, hosts differ")
             return ""
         if isinstance(part, ToolReference):
-            tool = next((tool for tool in self.prompt.tools if tool.name == part.name), None)
+            tool = self.deferred.pop(part.name, None)
             return _definitions([tool], self.template) if tool else part.name
         if isinstance(part, ToolAddition):
             return _definitions(part.tools, self.template)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.renderers import documents
+from service.renderers.allowance import file_allowance
 from service.renderers.documents import Page, Pdf, decode_text, file_text, read_pdf
 from service.types import Media
 from tests.renderers.media_files import docx, pdf, pdf_of, zipped
@@ -133,7 +134,7 @@ def test_a_bomb_is_cut_and_the_answer_says_so() -> None:
         assert read_pdf(data) == Pdf((Page(*LETTER, ""),), complete=False)
 
 
-def test_caps_on_pages_text_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caps_on_pages_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pdf(*((*LETTER, f"Page {i}") for i in range(6)))
     monkeypatch.setattr(documents, "MAX_PAGES", 4)
     read = read_pdf(data)
@@ -142,8 +143,31 @@ def test_caps_on_pages_text_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not read.complete
     monkeypatch.setattr(documents, "MAX_TEXT", 17)
     assert texts(read_pdf(data)) == ["Page 0", "Page 1", "Page 2", "", "", ""]
-    monkeypatch.setattr(documents, "MAX_CPU_SECONDS", 0.0)
-    assert texts(read_pdf(data)) == [""] * 6
+
+
+def test_no_file_is_read_when_the_time_of_the_request_is_spent() -> None:
+    with file_allowance(0.0):
+        assert read_pdf(pdf((*LETTER, "Hello, world!"))) is None
+        assert file_text(file(docx("Hello"))) is None
+    with file_allowance():
+        assert texts(read_pdf(pdf((*LETTER, "Hello, world!")))) == ["Hello, world!"]
+        assert file_text(file(docx("Hello"))) == "Hello"
+
+
+def test_pages_after_the_time_is_spent_have_no_text() -> None:
+    slow = b"BT " + b"(a) Tj " * 40_000 + b"ET"
+    content = b"<< /Length %d >>\nstream\n%b\nendstream" % (len(slow), slow)
+    kids = b" ".join(b"%d 0 R" % number for number in range(4, 44))
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 3 0 R /Resources << /Font << >> >> >>"
+    data = pdf_of([
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [%b] /Count 40 >>" % kids, content, *[page] * 40,
+    ])
+    with file_allowance(0.5):
+        read = read_pdf(data)
+    assert read is not None
+    assert not read.complete
+    assert len(read.pages) == 40
+    assert read.pages[-1].text == ""
 
 
 def test_a_page_of_endless_operators_is_given_up() -> None:

@@ -293,6 +293,22 @@ def test_emptiness_costs_the_frame(name: str) -> None:
     assert count(name, only_system) > count(name, Prompt(()))
 
 
+@pytest.mark.parametrize("name", ["llama-2", "qwen-3"])
+def test_many_messages_take_linear_time(name: str) -> None:
+    many = Prompt(tuple(Message("system", (Text("Be terse."),)) for _ in range(40_000)))
+    assert len("".join(segment.text for segment in render(many, model(name)).segments)) >= 9 * 40_000
+
+
+def test_a_deferred_tool_comes_in_once() -> None:
+    late = replace(WEATHER, deferred=True)
+    base = Prompt((Message("user", (Text("hello"),)),), tools=(late,))
+    assert count("qwen-3", base) == count("qwen-3", HELLO)
+    once = replace(base, messages=(Message("user", (Text("hello"), ToolReference("get_weather"))),))
+    twice = replace(base, messages=(Message("user", (Text("hello"), *[ToolReference("get_weather")] * 2)),))
+    assert count("qwen-3", once) > count("qwen-3", base) + 30
+    assert 0 < count("qwen-3", twice) - count("qwen-3", once) < 5
+
+
 def test_rules_of_another_renderer_are_refused() -> None:
     with pytest.raises(TypeError, match="no rules of this renderer"):
         render(HELLO, Model(replace(FAMILIES[0], rules=None)))
