@@ -33,8 +33,8 @@ class Page:
     """One page: `width` and `height` in points as shown (crop box, after rotation), and its `text`.
 
     Lines are joined by a newline in the order in which the page draws them; blanks at their ends stay, ligatures are
-    taken apart. So read, the billed text of all recorded PDFs but one comes out to the token (OpenAI and Anthropic,
-    six files, 2025 to 2026).
+    taken apart. So read, the text is what was billed: by OpenAI for all seven recorded PDFs, by Anthropic for all but
+    one of four (1 token more), requests of 2025 and 2026.
     """
 
     width: float
