@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import splintr
 
-from service.tokenizers.base import Engine
+from service.tokenizers.base import Engine, VocabularyTokenizer
+from service.tokenizers.detours import Detours
 from service.tokenizers.vocabulary import Vocabulary
 
 INLINE_CHARACTERS = 4_000
@@ -45,17 +46,22 @@ def without_special_tokens(content: bytes) -> tuple[bytes, dict[str, int], int]:
     return content[:found.start(1)] + kept.encode() + rest, specials, count
 
 
+NO_DETOURS = Detours()
+
+
 class SplintrTokenizer(Vocabulary):
-    """Splintr over our own files."""
+    """Splintr over our own files; `reference` gives the reference engine for strays."""
 
     engine: Engine = "fast"
 
     def __init__(
         self, name: str, fingerprint: str, core: Any, specials: Mapping[str, int], *, added_tokens: int = 0,
-        verified: bool = True,
+        detours: Detours = NO_DETOURS, reference: Callable[[], VocabularyTokenizer] | None = None,
     ) -> None:
-        super().__init__(name, fingerprint, specials, added_tokens=added_tokens, verified=verified)
+        super().__init__(name, fingerprint, specials, added_tokens=added_tokens)
         self._core = core
+        self._detours = detours
+        self._reference = reference
 
     @classmethod
     def from_ranks(cls, name: str, fingerprint: str, content: bytes, pattern: str,
@@ -63,33 +69,47 @@ class SplintrTokenizer(Vocabulary):
         return cls(name, fingerprint, splintr.Tokenizer.from_bytes(content, pattern, {}), specials)
 
     @classmethod
-    def from_json(cls, name: str, fingerprint: str, content: bytes) -> SplintrTokenizer:
+    def from_json(cls, name: str, fingerprint: str, content: bytes, detours: Detours,
+                  reference: Callable[[], VocabularyTokenizer]) -> SplintrTokenizer:
         plain, specials, added_tokens = without_special_tokens(content)
-        return cls(name, fingerprint, splintr.from_json_bytes(plain), specials, added_tokens=added_tokens)
+        core = splintr.from_json_bytes(plain)
+        return cls(name, fingerprint, core, specials, added_tokens=added_tokens, detours=detours, reference=reference)
+
+    def _stray(self, text: str) -> VocabularyTokenizer | None:
+        """The reference, when this text must go there."""
+        if self._detours.strays is None or text.isascii() or not self._detours.strays.search(text):
+            return None
+        return self._reference() if self._reference else None
+
+    def _cut(self, text: str) -> list[str]:
+        if self._detours.cut is None or len(text) <= INLINE_CHARACTERS:
+            return [text]
+        return self._detours.cut(text)
 
     def _flat(self, text: str) -> bytes:
         """The ids as native 32-bit integers."""
         if len(text) <= INLINE_CHARACTERS:
             flat: bytes = self._core.encode_flat(text)
         else:
-            flat, _ = self._core.encode_batch_flat([text])
+            flat, _ = self._core.encode_batch_flat(self._cut(text))
         return flat
 
     def _ids(self, text: str) -> Sequence[int]:
-        return array("I", self._flat(text))
+        stray = self._stray(text)
+        return array("I", self._flat(text)) if stray is None else stray.encode(text)
 
     def _count(self, text: str) -> int:
-        return len(self._flat(text)) // 4
+        stray = self._stray(text)
+        return len(self._flat(text)) // 4 if stray is None else stray.count(text)
 
-    def count_batch(self, texts: Sequence[str], edge: str = "open") -> list[int]:
-        if not texts:
-            return []
-        try:
-            _, ends = self._core.encode_batch_flat(list(texts))
-        except UnicodeEncodeError:
-            return [self.count(text) for text in texts]
-        marks = array("Q", ends)
-        return [after - before for before, after in pairwise(marks)]
+    def _count_batch(self, texts: Sequence[str]) -> list[int]:
+        if any(self._stray(text) for text in texts):
+            return [self._count(text) for text in texts]
+        parts = [self._cut(text) for text in texts]
+        _, marks = self._core.encode_batch_flat([part for cut in parts for part in cut])
+        ends = array("Q", marks)
+        last = [0, *accumulate(len(cut) for cut in parts)]
+        return [ends[after] - ends[before] for before, after in pairwise(last)]
 
     def _token_bytes(self, token: int) -> bytes | None:
         try:

@@ -9,6 +9,7 @@ import tokenizers
 
 from service.tokenizers.base import Engine
 from service.tokenizers.byte_alphabet import token_bytes_of
+from service.tokenizers.surrogates import repair_surrogates
 from service.tokenizers.vocabulary import Vocabulary
 
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
@@ -40,11 +41,19 @@ class MergeBpe(Vocabulary):
         self._bytes_of = token_bytes_of if "ByteLevel" in str(self._tokenizer.decoder) else sentencepiece_bytes
 
     def _ids(self, text: str) -> Sequence[int]:
-        return self._ids_batch([text])[0]
+        ids: list[int] = self._encode_all([text])[0].ids
+        return ids
 
-    def _ids_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
+    def _count_batch(self, texts: Sequence[str]) -> list[int]:
+        return [len(found) for found in self._encode_all(texts)]
+
+    def _encode_all(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         # the batch call is the one that leaves out offsets and lets other threads run
-        return [found.ids for found in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+        try:
+            found: list[tokenizers.Encoding] = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        except TypeError:  # what it raises on surrogates
+            return self._encode_all([repair_surrogates(text) for text in texts])
+        return found
 
     def _token_bytes(self, token: int) -> bytes | None:
         if not 0 <= token < 2**32:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import tiktoken
 
 from service.tokenizers.base import Engine
-from service.tokenizers.runs import LONG_RUN, WHITE_SPACE, find_long_runs
+from service.tokenizers.runs import LONG_RUN, find_long_runs
 from service.tokenizers.vocabulary import Vocabulary
 
 
@@ -60,7 +60,7 @@ class RankBpe(Vocabulary):
     def _stretches(self, text: str) -> Iterator[tuple[str, bool]]:
         """The text in order, as stretches; True marks one that is a single pre-token."""
         done = 0
-        for start, end in find_long_runs(text, WHITE_SPACE, self._long_run):
+        for start, end in find_long_runs(text, self._long_run):
             first, last = blank_run_piece(text, start, end, newlines_apart=self._newlines_apart)
             if first < last:
                 yield text[done:first], False

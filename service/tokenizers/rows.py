@@ -9,13 +9,23 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import cast
 
 from service.tokenizers import patterns
-from service.tokenizers.base import Tokenizer
+from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.data import DataFile, shipped_files
+from service.tokenizers.golden import find_golden_answers
 
-Reader = Callable[[str], bytes]
-"""Gives the verified bytes of a manifest row."""
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """What a loader may ask for: the verified bytes of a manifest row, and the same tokenizer's reference engine."""
+
+    read: Callable[[str], bytes]
+    reference: Callable[[], Tokenizer]
+
+
+Loader = Callable[["TokenizerRow", Supply], Tokenizer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +38,16 @@ class TokenizerRow:
 
     name: str
     data: str | None
-    fast: Callable[[TokenizerRow, Reader], Tokenizer] | None
-    reference: Callable[[TokenizerRow, Reader], Tokenizer] | None
+    fast: Loader | None
+    reference: Loader | None
     reference_package: str = ""
     package: str = ""
     package_licence: str = ""
-    verified: bool = True
+
+    @property
+    def verified(self) -> bool:
+        """Whether a reference engine or committed answers of another implementation vouch for the counts."""
+        return self.reference is not None or find_golden_answers(self.name) is not None
 
     @property
     def source(self) -> str:
@@ -63,38 +77,52 @@ class TokenizerRow:
         return (sha256 if self.name == self.data else hashlib.sha256(f"{sha256} {self.name}".encode()).hexdigest())[:8]
 
 
-def _rank_reference(row: TokenizerRow, read: Reader) -> Tokenizer:
+def _rank_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
     from service.tokenizers.rank_bpe import RankBpe, parse_ranks  # noqa: PLC0415
 
     pattern = patterns.RANK_PATTERNS[row.name]
     return RankBpe(
-        row.name, row.fingerprint(), parse_ranks(read(row.file.tokenizer)), pattern.regex, pattern.specials,
+        row.name, row.fingerprint(), parse_ranks(supply.read(row.file.tokenizer)), pattern.regex, pattern.specials,
         newlines_apart=pattern.newlines_apart,
     )
 
 
-def _rank_fast(row: TokenizerRow, read: Reader) -> Tokenizer:
+def _rank_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
     from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
 
     pattern = patterns.RANK_PATTERNS[row.name]
     return SplintrTokenizer.from_ranks(
-        row.name, row.fingerprint(), read(row.file.tokenizer), pattern.plain_regex, pattern.specials
+        row.name, row.fingerprint(), supply.read(row.file.tokenizer), pattern.plain_regex, pattern.specials
     )
 
 
-def _merge_reference(row: TokenizerRow, read: Reader) -> Tokenizer:
+def _merge_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
     from service.tokenizers.merge_bpe import MergeBpe  # noqa: PLC0415
 
-    return MergeBpe(row.name, row.fingerprint(), read(row.file.tokenizer))
+    return MergeBpe(row.name, row.fingerprint(), supply.read(row.file.tokenizer))
 
 
-def _merge_fast(row: TokenizerRow, read: Reader) -> Tokenizer:
+def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.detours import detours_of  # noqa: PLC0415
     from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
 
-    return SplintrTokenizer.from_json(row.name, row.fingerprint(), read(row.file.tokenizer))
+    return SplintrTokenizer.from_json(
+        row.name, row.fingerprint(), supply.read(row.file.tokenizer), detours_of(row.name),
+        cast("Callable[[], VocabularyTokenizer]", supply.reference),
+    )
 
 
-def _tiling_fast(row: TokenizerRow, read: Reader) -> Tokenizer:
+def _bundled_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.bundled import BundledTokenizer  # noqa: PLC0415
+
+    return BundledTokenizer(row.name, row.fingerprint(), verified=row.verified)
+
+
+def _open_model(name: str, licence: str) -> TokenizerRow:
+    return TokenizerRow(name, None, _bundled_fast, None, "", "splintr-rs", licence)
+
+
+def _tiling_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
     from service.tokenizers import tiling  # noqa: PLC0415
 
     return tiling.load(row.name)
@@ -106,7 +134,7 @@ def _tiling_fingerprint(name: str) -> str:
     return tables.fingerprint(tables.FAMILIES[name])
 
 
-def _ctok_reference(row: TokenizerRow, read: Reader) -> Tokenizer:
+def _ctok_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
     from service.tokenizers.ctok_reference import CtokTokenizer  # noqa: PLC0415
 
     return CtokTokenizer(row.name, row.fingerprint())
@@ -125,4 +153,15 @@ TOKENIZERS: tuple[TokenizerRow, ...] = (
     TokenizerRow("claude-v4.7", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
     TokenizerRow("claude-v4.8", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
     TokenizerRow("gemma3", "gemma3", _merge_fast, _merge_reference, "tokenizers"),
+    _open_model("gemma4", "Apache-2.0"),
+    _open_model("llama3", "Llama 3.1 Community License"),
+    _open_model("llama2", "Llama 2 Community License"),
+    _open_model("mistral_v1", "Apache-2.0"),
+    _open_model("mistral_v2", "Apache-2.0"),
+    _open_model("mistral_v3", "Apache-2.0"),
+    _open_model("deepseek_v3", "MIT"),
+    _open_model("qwen3", "Apache-2.0"),
+    _open_model("glm4", "MIT"),
+    _open_model("kimi", "Modified MIT"),
+    _open_model("phi4", "MIT"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from service.errors import InvalidRequest
 from service.tokenizers.base import Engine
@@ -29,7 +29,7 @@ class Vocabulary(ABC):
         self.added_tokens = added_tokens
         self.verified = verified
         self.specials = dict(specials)
-        self._special_at = _alternatives(self.specials)
+        self._special_at = any_of(self.specials)
 
     @abstractmethod
     def _ids(self, text: str) -> Sequence[int]:
@@ -39,11 +39,11 @@ class Vocabulary(ABC):
     def _token_bytes(self, token: int) -> bytes | None:
         """The bytes that a non-special id stands for, None when there is no such id."""
 
-    def _ids_batch(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        return [self._ids(text) for text in texts]
-
     def _count(self, text: str) -> int:
         return len(self._ids(text))
+
+    def _count_batch(self, texts: Sequence[str]) -> list[int]:
+        return [self._count(text) for text in texts]
 
     def count(self, text: str, edge: Edge = "open") -> int:
         if not text:
@@ -55,9 +55,9 @@ class Vocabulary(ABC):
 
     def count_batch(self, texts: Sequence[str], edge: Edge = "open") -> list[int]:
         try:
-            return [len(ids) for ids in self._ids_batch(texts)]
+            return self._count_batch(texts)
         except UnicodeEncodeError:
-            return [len(ids) for ids in self._ids_batch([repair_surrogates(text) for text in texts])]
+            return self._count_batch([repair_surrogates(text) for text in texts])
 
     def encode(self, text: str, *, parse_special: bool = False) -> list[int]:
         try:
@@ -69,18 +69,19 @@ class Vocabulary(ABC):
         if not parse_special:
             return list(self._ids(text))
         ids: list[int] = []
-        for part, special in self._parts(text):
+        for part, special in self._parts(text, self._special_at, self.specials):
             if part:
                 ids.extend(self._ids(part))
             if special is not None:
                 ids.append(special)
         return ids
 
-    def _parts(self, text: str) -> Iterator[tuple[str, int | None]]:
-        """The ordinary stretches, each with the id of the special token that ends it (None for the last)."""
+    @staticmethod
+    def _parts(text: str, at: re.Pattern[str], tokens: Mapping[str, int]) -> Iterator[tuple[str, int | None]]:
+        """The stretches between the strings of `tokens`, each with the id of the one after it (None for the last)."""
         start = 0
-        for found in self._special_at.finditer(text):
-            yield text[start:found.start()], self.specials[found.group()]
+        for found in at.finditer(text):
+            yield text[start:found.start()], tokens[found.group()]
             start = found.end()
         yield text[start:], None
 
@@ -105,8 +106,6 @@ class Vocabulary(ABC):
         return [self._known_bytes(token) for token in self.encode(text)]
 
 
-def _alternatives(specials: Mapping[str, int]) -> re.Pattern[str]:
-    """Leftmost, then longest; never matches when there are none."""
-    if not specials:
-        return re.compile(r"(?!)")
-    return re.compile("|".join(map(re.escape, sorted(specials, key=len, reverse=True))))
+def any_of(strings: Iterable[str]) -> re.Pattern[str]:
+    """Matches any of the strings: leftmost, then longest; never matches when there are none."""
+    return re.compile("|".join(map(re.escape, sorted(strings, key=len, reverse=True))) or "(?!)")

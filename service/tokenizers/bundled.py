@@ -1,0 +1,122 @@
+"""Open models, on the vocabularies that splintr bundles. There is no reference engine for them in the service.
+
+Splintr adds 54 "agent tokens" to each of them; they and the model's own special tokens never match in text here.
+Strings that the model's tokenizer.json lists as added but not as special (`<think>` for Qwen 3) are pieces of its
+vocabulary and always match, as they do in every other implementation.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import splintr
+
+from service.tokenizers.base import Engine
+from service.tokenizers.fast import INLINE_CHARACTERS
+from service.tokenizers.vocabulary import Vocabulary, any_of
+
+
+@dataclass(frozen=True, slots=True)
+class BundledModel:
+    """`added_tokens` is what the model's own post-processor adds (1 for a bos); `pieces` are the added strings that
+    always match; `normalise` is what the model's tokenizer does to text first and splintr leaves out.
+    """
+
+    added_tokens: int
+    pieces: tuple[str, ...] = ()
+    normalise: Callable[[str], str] | None = None
+
+
+@cache
+def _nfc() -> Callable[[str], str]:
+    from tokenizers.normalizers import NFC  # noqa: PLC0415
+
+    normalise: Callable[[str], str] = NFC().normalize_str
+    return normalise
+
+
+def to_nfc(text: str) -> str:
+    """`text` in NFC, by the table that Hugging Face tokenizers carry; most text is so already and is only looked at."""
+    return text if unicodedata.is_normalized("NFC", text) else _nfc()(text)
+
+
+QWEN3_PIECES = (
+    "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>", "<|fim_prefix|>",
+    "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>",
+)
+DEEPSEEK_V3_PIECES = (
+    "<｜User｜>", "<｜Assistant｜>", "<｜fim▁hole｜>", "<｜fim▁begin｜>", "<｜fim▁end｜>",
+    "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>",
+    "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>",
+    "<｜tool▁sep｜>",
+)
+
+BUNDLED: dict[str, BundledModel] = {
+    "llama3": BundledModel(1),
+    "llama2": BundledModel(1),
+    "mistral_v1": BundledModel(1),
+    "mistral_v2": BundledModel(1),
+    "mistral_v3": BundledModel(1),
+    "deepseek_v3": BundledModel(1, pieces=DEEPSEEK_V3_PIECES),
+    "qwen3": BundledModel(0, pieces=QWEN3_PIECES, normalise=to_nfc),
+    "glm4": BundledModel(2),
+    "kimi": BundledModel(0),
+    "phi4": BundledModel(0),
+    "gemma4": BundledModel(1),
+}
+
+
+class BundledTokenizer(Vocabulary):
+    """One of BUNDLED."""
+
+    engine: Engine = "fast"
+
+    def __init__(self, name: str, fingerprint: str, *, verified: bool) -> None:
+        model = BUNDLED[name]
+        self._core = splintr.Tokenizer.from_pretrained(name)
+        base = splintr.base_vocab_size(name)
+        every = self._core.special_tokens()
+        own = {text: token for text, token in every.items() if token < base}
+        super().__init__(
+            name, fingerprint, {text: token for text, token in own.items() if text not in model.pieces},
+            added_tokens=model.added_tokens, verified=verified,
+        )
+        self._normalise = model.normalise
+        self._pieces = {text: own[text] for text in model.pieces}
+        self._piece_at = any_of(self._pieces)
+        self._matched_by_splintr = any_of(every)
+        self._base = base
+
+    def _ids(self, text: str) -> Sequence[int]:
+        ids = array("I")
+        for part, piece in self._parts_at(text):
+            if part:
+                ids.extend(self._ordinary(part))
+            if piece is not None:
+                ids.append(piece)
+        return ids
+
+    def _parts_at(self, text: str) -> Iterator[tuple[str, int | None]]:
+        return self._parts(text, self._piece_at, self._pieces)
+
+    def _ordinary(self, text: str) -> array[int]:
+        if self._normalise is not None:
+            text = self._normalise(text)
+        if len(text) <= INLINE_CHARACTERS or self._matched_by_splintr.search(text):
+            return array("I", self._core.encode_ordinary(text))
+        # this call lets other threads run, but it matches special tokens: only for texts that hold none
+        flat, _ = self._core.encode_batch_flat([text])
+        return array("I", flat)
+
+    def _token_bytes(self, token: int) -> bytes | None:
+        if not 0 <= token < self._base:
+            return None
+        try:
+            found: bytes = self._core.decode_token_bytes(token)
+        except ValueError:
+            return None
+        return found
