@@ -47,7 +47,7 @@ def create_app(settings: Settings | None = None) -> App:
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         inline_bytes=settings.inline_bytes,
     )
-    readiness = Readiness(settings.warm, parts.metrics)
+    readiness = Readiness(settings.warm, parts.metrics, parts.counter)
     parts.metrics.busy_workers.set_function(lambda: parts.workers.busy)
 
     @asynccontextmanager

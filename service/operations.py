@@ -136,12 +136,13 @@ def _placed(error: ServiceError, path: str) -> ServiceError:
 
 
 def is_warm(request: CountRequest) -> bool:
-    """Whether the tokenizer that a request needs is loaded. Raises UnknownModel."""
+    """Whether the tokenizer that a request needs is loaded, or none is needed because the model is unknown."""
     name = request.tokenizer
     if name is None:
-        if request.model_ref is None:
+        try:
+            name = catalog.resolve(request.model_ref or "").family.tokenizer
+        except ServiceError:
             return True
-        name = catalog.resolve(request.model_ref).family.tokenizer
     return registry.is_loaded(name, request.engine)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 
 import pydantic_core
@@ -13,11 +14,15 @@ from prometheus_client.exposition import choose_encoder
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from service import catalog
+from service.counter import Counter
+from service.dialects import native
 from service.dialects.base import Wire
-from service.dialects.native import WIRE
 from service.edge import exchange_of
+from service.errors import InvalidRequest, ServiceError, UnknownModel
 from service.metrics import Metrics
 from service.tokenizers import registry
+from service.tokenizers.registry import EngineState
 from service.types import Json
 
 LOG = logging.getLogger("tallystick")
@@ -31,6 +36,19 @@ SELF_TEST_TOKENS = {
 """Tokens of SELF_TEST_TEXT, by the reference engines (tests/test_ops.py); asked again at every readiness probe."""
 
 
+FIRST_REQUESTS: tuple[Json, ...] = (
+    {"model": "gpt-4o", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
+    # DEV {"model": "claude-sonnet-4-5", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
+    {"model": "gemini-2.5-flash", "request": {"contents": [{"role": "user", "parts": [{"text": SELF_TEST_TEXT}]}]}},
+    {"model": "no-such-model", "text": ""},
+)
+"""Asked before anybody else asks: the catalog, its neighbours and the renderers are loaded by their first use."""
+
+
+REQUESTS = "requests"
+"""What /readyz calls these when they fail."""
+
+
 @dataclass(slots=True)
 class Readiness:
     """Whether the tokenizers that `names` lists are loaded and answer rightly.
@@ -41,6 +59,7 @@ class Readiness:
 
     names: tuple[str, ...]
     metrics: Metrics
+    counter: Counter
     warmed: bool = False
     draining: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
@@ -67,37 +86,49 @@ class Readiness:
             if self._stop.is_set():
                 return
             began = time.perf_counter()
-            try:
+            with self._reason_kept(name):
                 registry.get_tokenizer(name).count(SELF_TEST_TEXT)
-            except Exception as error:  # noqa: BLE001  whatever it is, the others go on and /readyz tells
-                self.reasons[name] = str(error)
-                LOG.error("tokenizer not loaded", extra={"fields": {"tokenizer": name, "reason": str(error)}})  # noqa: TRY400
-            else:
                 self.metrics.loaded(name, time.perf_counter() - began)
+        for body in FIRST_REQUESTS:
+            with self._reason_kept(REQUESTS), suppress(InvalidRequest, UnknownModel):
+                request = native.read(body)
+                if catalog.resolve(request.model_ref or "").family.tokenizer in self.names:
+                    self.counter.count(request)
         self.warmed = True
+
+    @contextmanager
+    def _reason_kept(self, what: str) -> Iterator[None]:
+        """Whatever goes wrong, the rest is warmed all the same, and /readyz and the log tell."""
+        try:
+            yield
+        except ServiceError as error:
+            self.reasons[what] = error.message
+            LOG.error("not loaded", extra={"fields": {"what": what, "reason": error.message}})  # noqa: TRY400
+        except Exception as error:
+            self.reasons[what] = type(error).__name__
+            LOG.exception("not loaded", extra={"fields": {"what": what}})
 
     def report(self) -> tuple[bool, Json]:
         """(ready, what /readyz shows). Each warmed tokenizer is asked for a count that is known."""
         states = {state.name: state for state in registry.engine_states()}
-        rows: dict[str, Json] = {}
-        for name in self.names:
-            if not registry.is_loaded(name):
-                reason = self.reasons.get(name)
-                rows[name] = {"ready": False, "reason": reason or "loading"}
-                continue
-            right = _answers_rightly(name)
-            rows[name] = {"ready": right, **({} if right else {"reason": "wrong count in the self-test"})}
-            if name in states:
-                rows[name].update({k: v for k, v in asdict(states[name]).items() if k != "name"})
-        ready = self.warmed and not self.draining and all(row["ready"] for row in rows.values())
-        failed = self.warmed and not ready
-        status = "draining" if self.draining else "ready" if ready else "failed" if failed else "starting"
+        rows = {name: self._row(name, states.get(name)) for name in self.names}
+        if REQUESTS in self.reasons:
+            rows[REQUESTS] = {"ready": False, "reason": self.reasons[REQUESTS]}
+        right = all(row["ready"] for row in rows.values())
+        ready = self.warmed and right and not self.draining
+        status = "draining" if self.draining else "starting" if not self.warmed else "ready" if right else "failed"
         return ready, {"status": status, "tokenizers": rows}
 
-
-def _answers_rightly(name: str) -> bool:
-    tokens = registry.get_tokenizer(name).count(SELF_TEST_TEXT)
-    return tokens == SELF_TEST_TOKENS.get(name, tokens) and tokens > 0
+    def _row(self, name: str, state: EngineState | None) -> dict[str, Json]:
+        if not registry.is_loaded(name):
+            return {"ready": False, "reason": self.reasons.get(name, "loading")}
+        tokens = registry.get_tokenizer(name).count(SELF_TEST_TEXT)
+        row: dict[str, Json] = {"ready": tokens == SELF_TEST_TOKENS.get(name, tokens) and tokens > 0}
+        if not row["ready"]:
+            row["reason"] = "wrong count in the self-test"
+        if state is not None:
+            row |= {"engine": state.engine, "golden": state.golden, "fallbacks": state.fallbacks}
+        return row
 
 
 # ---------------------------------------------------------------- the routes
@@ -114,7 +145,7 @@ class Page:
 
     path: str
     render: Callable[[Headers], Rendered]
-    wire: Wire = WIRE
+    wire: Wire = native.WIRE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)

@@ -36,11 +36,21 @@ class LiveServer:
         return self.log_file.read_text().splitlines()
 
     def is_ready(self) -> bool:
+        """Raises RuntimeError where it never will be."""
         try:
             with urllib.request.urlopen(f"{self.url}/readyz", timeout=10) as answer:
                 return bool(answer.status == 200)
-        except (urllib.error.URLError, OSError):
-            return False
+        except urllib.error.HTTPError as error:
+            report = json.load(error)
+            if report["status"] == "failed":
+                raise RuntimeError(f"the server is not ready: {report}") from None
+        except OSError:
+            pass  # not listening yet
+        return False
+
+    def story(self) -> str:
+        """What it logged, without the lines of requests."""
+        return "\n".join(line for line in self.log if '"tallystick.request"' not in line)
 
     def stop(self) -> int:
         """Ask it to stop, by its own process id, and wait; the exit code."""
@@ -72,7 +82,7 @@ def running_server(*, wait: bool = True, **settings: Any) -> Iterator[LiveServer
             yield server
         finally:
             code = server.stop()
-        assert code == 0, "\n".join(server.log)
+        assert code == 0, server.story()
 
 
 def _listening(server: LiveServer) -> bool:
@@ -87,7 +97,7 @@ def _wait_for(server: LiveServer, done: Any) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not done():
         if server.process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError("the server did not start:\n" + "\n".join(server.log))
+            raise RuntimeError(f"the server did not start:\n{server.story()}")
         time.sleep(0.05)
 
 

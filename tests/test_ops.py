@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from service.counter import Counter
 from service.errors import TokenizerUnavailable
 from service.metrics import Metrics
 from service.ops import SELF_TEST_TEXT, SELF_TEST_TOKENS, Readiness
@@ -23,14 +24,14 @@ def test_the_self_test_covers_the_default_warm_set() -> None:
 
 def warmed(*names: str) -> Readiness:
     """A readiness whose warming thread has done its work."""
-    readiness = Readiness(names, Metrics(()))
+    readiness = Readiness(names, Metrics(()), Counter.in_memory(0))
     readiness.start()
     readiness.join()
     return readiness
 
 
 def test_ready_when_every_tokenizer_answers() -> None:
-    assert Readiness(("o200k_base", "gemma3"), Metrics(())).report()[1]["status"] == "starting"
+    assert Readiness(("o200k_base", "gemma3"), Metrics(()), Counter.in_memory(0)).report()[1]["status"] == "starting"
     ready, body = warmed("o200k_base", "gemma3").report()
     assert (ready, body["status"]) == (True, "ready")
     assert body["tokenizers"]["gemma3"] == {"ready": True, "engine": "fast", "golden": "ok", "fallbacks": 0}
@@ -61,13 +62,23 @@ def test_a_wrong_answer_makes_it_unready(monkeypatch: pytest.MonkeyPatch) -> Non
     assert body["tokenizers"]["o200k_base"]["reason"] == "wrong count in the self-test"
 
 
+def test_a_fault_in_the_first_requests_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("service.counter.Counter.count", broken)
+    ready, body = warmed("o200k_base").report()
+    assert (ready, body["status"]) == (False, "failed")
+    assert body["tokenizers"]["requests"] == {"ready": False, "reason": "ZeroDivisionError"}
+
+
 def test_an_unknown_name_in_the_warm_set_is_told() -> None:
     readiness = warmed("no-such")
     assert "known are" in readiness.report()[1]["tokenizers"]["no-such"]["reason"]
 
 
 def test_a_stopping_server_is_not_ready() -> None:
-    readiness = Readiness((), Metrics(()))
+    readiness = Readiness((), Metrics(()), Counter.in_memory(0))
     readiness.start()
     readiness.stop()
     assert readiness.report() == (False, {"status": "draining", "tokenizers": {}})

@@ -231,6 +231,13 @@ async def test_a_batch_keeps_its_order_and_an_error_takes_the_place_of_its_item(
     assert (body["failed"], body["input_tokens"]) == (3, None)
 
 
+async def test_a_batch_of_small_items_answers_for_each(client: httpx.AsyncClient) -> None:
+    items = [{"tokenizer": "o200k_base", "text": "hi"}, {"model": "nobody-knows-this", "text": "x"}]
+    await client.post("/v1/countTokens:batch", json={"items": items})  # loads what is needed
+    body = (await client.post("/v1/countTokens:batch", json={"items": items})).json()
+    assert [row.get("input_tokens") for row in body["results"]] == [1, None]
+
+
 async def test_a_batch_equals_its_items_one_by_one(client: httpx.AsyncClient) -> None:
     items: list[dict[str, Any]] = [
         {"model": "gpt-4o", "request": {"messages": MESSAGES}}, {"tokenizer": "gemma3", "text": HELLO},
