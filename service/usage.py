@@ -36,3 +36,8 @@ class Usage:
     @property
     def output_tokens(self) -> int:
         return sum(self.buckets.get(bucket, 0) for bucket in OUTPUT_BUCKETS)
+
+
+def usage_of(numbers: Mapping[Bucket, int]) -> Usage:
+    """Usage without the zeros of `numbers`: a bucket nothing is in needs no price."""
+    return Usage({bucket: number for bucket, number in numbers.items() if number})

@@ -12,7 +12,7 @@ from typing import Literal, cast
 from service.dialects.base import as_object, each, wrong_type
 from service.errors import InvalidRequest
 from service.types import Json
-from service.usage import BUCKETS, MOST, Bucket, Usage
+from service.usage import BUCKETS, MOST, Bucket, Usage, usage_of
 
 UsageShape = Literal["buckets", "openai.chat", "openai.responses", "anthropic", "google"]
 
@@ -62,7 +62,7 @@ class _Reader:
 
 
 def _usage(numbers: Mapping[str, int]) -> Usage:
-    return Usage({cast(Bucket, bucket): number for bucket, number in numbers.items() if number})
+    return usage_of(cast(Mapping[Bucket, int], numbers))
 
 
 def _shape_of(usage: _Reader) -> UsageShape:

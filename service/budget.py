@@ -1,0 +1,185 @@
+"""Does a request fit: the model's window, limits of tokens, a limit of money; and how long its answer may be.
+
+The upper end of a count's error band decides, so what is said to fit does. Where a price or a limit is not known and
+something was asked of it, the answer is that it cannot be decided, with the reason; never a silent yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_FLOOR, Decimal
+from typing import Literal
+
+from service.catalog import CatalogModel
+from service.pricing import Quote, ServiceTier, quote, rate_of
+from service.types import TokenCount
+from service.usage import usage_of
+
+Decision = Literal["fits", "does_not_fit", "cannot_decide"]
+Constraint = Literal["context_window", "max_input_tokens", "max_output_tokens", "max_cost_usd", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What the caller allows; None where it sets no limit. `max_output_tokens` is what the request will ask for."""
+
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    max_cost_usd: Decimal | None = None
+    service_tier: ServiceTier = "standard"
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A constraint looked at. `fits` None: cannot be decided, and `reason` says why.
+
+    `allowed` and `needed` are tokens, or USD for money; `headroom` is their difference, negative where it does not fit.
+    """
+
+    constraint: Constraint
+    fits: bool | None
+    reason: str
+    allowed: int | Decimal | None = None
+    needed: int | Decimal | None = None
+
+    @property
+    def headroom(self) -> int | Decimal | None:
+        return None if self.allowed is None or self.needed is None else self.allowed - self.needed
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`largest_output` is the longest answer in tokens that still fits everything known; None where nothing bounds it,
+    0 where the input alone is too much."""
+
+    decision: Decision
+    findings: tuple[Finding, ...]
+    largest_output: int | None
+    quote: Quote | None
+
+    @property
+    def fits(self) -> bool | None:
+        return {"fits": True, "does_not_fit": False, "cannot_decide": None}[self.decision]
+
+
+def check_budget(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Verdict:
+    """Whether a counted request fits `limit` and the model's own limits; `model` None where a tokenizer was named."""
+    case = _Case(count, model, limit, _quote(count, model, limit))
+    findings = tuple(finding for look in _LOOKS for finding in look(case))
+    if any(finding.fits is False for finding in findings):
+        decision: Decision = "does_not_fit"
+    elif any(finding.fits is None for finding in findings):
+        decision = "cannot_decide"
+    else:
+        decision = "fits"
+    return Verdict(decision, findings, _largest_output(case), case.quoted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    count: TokenCount
+    model: CatalogModel | None
+    limit: Limit
+    quoted: Quote | None
+
+
+def _quote(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Quote | None:
+    if model is None:
+        return None
+    usage = usage_of({"input": count.high, "output": limit.max_output_tokens or 0, "requests": 1})
+    return quote(model, usage, limit.service_tier, limit.at)
+
+
+# ---------------------------------------------------------------- one look a constraint
+
+
+def _look_at_count(case: _Case) -> Iterator[Finding]:
+    unseen = [item for item in case.count.uncounted if not item.assumed_tokens]
+    if unseen:
+        reason = f"{len(unseen)} parts of the request cannot be counted, the first at {unseen[0].path}."
+        yield Finding("count", None, reason)
+
+
+def _look_at_input(case: _Case) -> Iterator[Finding]:
+    if case.limit.max_input_tokens is not None:
+        yield _compared("max_input_tokens", case.limit.max_input_tokens, case.count.high, "input tokens")
+
+
+def _look_at_window(case: _Case) -> Iterator[Finding]:
+    if case.model is None:
+        return
+    limits = case.model.limits
+    if limits.longest_input is None:
+        yield Finding("context_window", None, "The context window of the model is not known.", None, case.count.high)
+        return
+    yield _compared("context_window", limits.longest_input, case.count.high, "input tokens")
+    if case.limit.max_output_tokens is not None and limits.shared and limits.window is not None:
+        both = case.count.high + case.limit.max_output_tokens
+        yield _compared("context_window", limits.window, both, "input and output tokens")
+
+
+def _look_at_output(case: _Case) -> Iterator[Finding]:
+    wanted, most = case.limit.max_output_tokens, case.model.max_output if case.model else None
+    if wanted is not None and most is not None:
+        yield _compared("max_output_tokens", most, wanted, "output tokens")
+
+
+def _look_at_cost(case: _Case) -> Iterator[Finding]:
+    allowed, quoted = case.limit.max_cost_usd, case.quoted
+    if allowed is None:
+        return
+    if quoted is None or quoted.total is None:
+        reason = quoted.reason if quoted and quoted.reason else "A tokenizer has no price: name a model."
+        yield Finding("max_cost_usd", None, reason, allowed)
+        return
+    yield _compared("max_cost_usd", allowed, quoted.total, "USD")
+
+
+_LOOKS: tuple[Callable[[_Case], Iterator[Finding]], ...] = (
+    _look_at_count, _look_at_window, _look_at_input, _look_at_output, _look_at_cost,
+)
+
+
+def _compared[T: (int, Decimal)](constraint: Constraint, allowed: T, needed: T, unit: str) -> Finding:
+    return Finding(constraint, needed <= allowed, f"{needed} {unit}, {allowed} allowed.", allowed, needed)
+
+
+# ---------------------------------------------------------------- the longest answer
+
+
+def _largest_output(case: _Case) -> int | None:
+    """The least of what window, model and money leave for output."""
+    needed, bounds = case.count.high, []
+    if case.limit.max_input_tokens is not None and needed > case.limit.max_input_tokens:
+        bounds.append(0)
+    if case.model is not None:
+        limits = case.model.limits
+        if limits.max_output is not None:
+            bounds.append(limits.max_output)
+        if limits.longest_input is not None and needed > limits.longest_input:
+            bounds.append(0)
+        if limits.shared and limits.window is not None:
+            bounds.append(limits.window - needed)
+        affordable = _affordable_output(case, case.model)
+        if affordable is not None:
+            bounds.append(affordable)
+    return max(0, min(bounds)) if bounds else None
+
+
+def _affordable_output(case: _Case, model: CatalogModel) -> int | None:
+    """Output tokens that the money leaves; None where there is no limit of money or no price to judge by."""
+    limit = case.limit
+    if limit.max_cost_usd is None:
+        return None
+    spent = quote(model, usage_of({"input": case.count.high, "requests": 1}), limit.service_tier, limit.at).total
+    rate = rate_of(model, "output", limit.service_tier, limit.at)
+    if spent is None or rate is None:
+        return None
+    left = limit.max_cost_usd - spent
+    _, price = rate.at(case.count.high)
+    if left < 0:
+        return 0
+    return int((left * rate.per / price).to_integral_value(ROUND_FLOOR)) if price else None
