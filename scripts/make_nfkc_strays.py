@@ -6,7 +6,7 @@ fast engine; a text with one of these code points goes to the reference. Found b
 * every code point, beside marks of the lowest and highest combining class: finds other decompositions and classes;
 * every pair of code points of a block of 128, and with the common combining marks: finds new compositions.
 
-    python scripts/make_nfkc_strays.py            about two minutes; writes the file
+    python scripts/make_nfkc_strays.py            about ten minutes of work; writes the file
 """
 
 from __future__ import annotations

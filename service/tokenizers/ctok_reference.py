@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import ctok
+from ctok.notation import atoms
 
 from service.tokenizers.base import Engine
 from service.tokenizers.surrogates import repair_surrogates
@@ -67,4 +68,34 @@ class CtokTokenizer:
         return [self.count(text, edge) for text in texts]
 
     def pieces(self, text: str) -> list[bytes]:
-        raise NotImplementedError
+        """One tiling of `text` as it opens a prompt; a token that only marks a word's edge or its capitals is empty."""
+        text = repair_surrogates(text)
+        if not text:
+            return []
+        tokens = ctok.tokenize(text, self._generation.version)[self._generation.frame:]
+        return _surfaces(tokens, ctok.normalize(text, self._generation.version))
+
+
+def _surfaces(tokens: Sequence[str], normal: str) -> list[bytes]:
+    """What each token covers of the normalised text, which they write without capitals and without the single blanks
+    between words; such a blank goes with the token after it, newlines that the frame pays for with the last one."""
+    pieces: list[bytes] = []
+    at = begun = 0  # the character of `normal` that comes next, and how many bytes of it are taken
+    for token in tokens:
+        piece = bytearray()
+        for kind, value in atoms(token):
+            if kind == "marker" or (value == " " != normal[at:at + 1]):  # the frame's ⟨bow⟩ can be written as a blank
+                continue
+            while not begun and normal[at:at + 1] == " " and value not in {" ", 0x20}:
+                piece += b" "
+                at += 1
+            letter = normal[at:at + 1].encode()
+            size = len(normal[at:at + 1].lower().encode()) if kind == "byte" else 1
+            begun += 1
+            piece += letter[begun - 1:] if begun == size else letter[begun - 1:begun]
+            if begun == size:
+                at, begun = at + 1, 0
+        pieces.append(bytes(piece))
+    if pieces:
+        pieces[-1] += normal[at:].encode()
+    return pieces
