@@ -39,6 +39,8 @@ struct tables {
     const u16 *newlines;     /* price of a run of newlines, by length */
     u32 newlines_known;      /* entries of it, the last `newlines_longest` of which repeat with one token more */
     u32 newlines_longest;
+    const u16 *runs;         /* a character, its longest piece of repeats: see push_units */
+    u32 run_count;
     u32 caps_from;           /* shortest all-capital word that takes CAPS; 0: none */
     u32 frame_bow;           /* whether the frame ends in a BOW */
 };
@@ -106,11 +108,28 @@ static void push(u32 symbol) {
 
 static void push_unit(u16 unit) { push(symbols[unit]); }
 
-static void push_units(const u16 *text, u32 from, u32 to) {
-    for (u32 i = from; i < to; i++) push_unit(text[i]);
-}
-
 static u32 tokens(void) { return least[pushed % RING]; }
+
+/* Characters of a run from where on `longest` more of them cost one token more, whatever stands at its two ends. */
+#define PERIODIC_FROM 1024
+
+/* Pushes text[from, to). A long run of one character goes in without its repeats; returns the tokens of those. */
+static u32 push_units(const u16 *text, u32 from, u32 to) {
+    u32 dropped = 0;
+    for (u32 i = from; i < to;) {
+        u32 first = i, longest = 0;
+        while (i < to && text[i] == text[first]) i++;
+        if (i - first >= 2 * PERIODIC_FROM) {
+            for (u32 r = 0; r < tables.run_count; r++) {
+                if (tables.runs[2 * r] == text[first]) longest = tables.runs[2 * r + 1];
+            }
+        }
+        u32 repeats = longest ? (i - first - PERIODIC_FROM) / longest : 0;
+        for (u32 left = i - first - repeats * longest; left; left--) push_unit(text[first]);
+        dropped += repeats;
+    }
+    return dropped;
+}
 
 /* ---------------------------------------------------------------- words */
 
@@ -139,7 +158,7 @@ static u32 tile_word(const u16 *word, u32 length, int marks_first) {
     if (marker) {
         for (u32 i = 0; i < length; i++) push_unit(lower[word[i]]);
     } else {
-        push_units(word, 0, length);
+        for (u32 i = 0; i < length; i++) push_unit(word[i]);
     }
     push_unit(EOW);
     return tokens();
@@ -316,11 +335,11 @@ static u32 take_stretch(u32 first) {
     if (context == FRAME && quote) total++;
     begin();
     if (bow) push_unit(BOW);
-    push_units(text, first, i);
+    total += push_units(text, first, i);
     if (lone_apostrophe && kind_at(i) == WORD) {
         u32 end = skip_word(i);
         if (is_contraction(i, end) && joins(first, i - 1)) {
-            push_units(text, i, end);
+            for (u32 j = i; j < end; j++) push_unit(text[j]);
             push_unit(EOW);
             total += tokens();
             return close(end, 1);

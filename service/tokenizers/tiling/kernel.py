@@ -7,21 +7,23 @@ Python (`memo.py`): the same numbers, slower.
 
 from __future__ import annotations
 
-import array
 import json
 import os
 import struct
+from array import array
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from .tables import Family, characters, vocabulary
+from .tables import Family, Vocabulary, characters, vocabulary
 from .tiler import Tiler
 
 NEWLINES = 512
 """Newline prices that the kernel is given: enough for the ladder to have become periodic (asserted)."""
-MAX_IDLE = os.cpu_count() or 1
-"""Instances kept for later, a family: more threads than cores cannot count at the same time for long."""
+PERIODIC_FROM = 1024
+"""kernel.c shortens a run of one character to about this; its vocabulary must allow that (asserted)."""
+MAX_IDLE = min(os.cpu_count() or 1, 16)
+"""Instances kept for later, a family (1.5 MB each): more threads than cores cannot count at the same time for long."""
 MAX_IDLE_BYTES = 8 << 20
 """Linear memory never shrinks, so an instance that a text of more than some 3.5 million characters went through is
 dropped. A fresh one costs about 2 ms."""
@@ -124,18 +126,21 @@ def _checked(family: Family) -> Kernel:
     return kernel
 
 
+@cache
 def _tables(family: Family, base: int) -> bytes:
     """`struct tables` of kernel.c and what it points to, to be written at `base`."""
     chars, words = characters(), vocabulary(family.vocabulary)
-    tiler = Tiler(words)
-    longest, periodic_from = words.runs["\n"]
-    if periodic_from + longest > NEWLINES:
-        raise KernelUnavailable("the newline ladder is too long for the kernel")
-    newlines = array.array("H", (tiler.newlines(n) for n in range(NEWLINES)))
-    arrays = (chars.lower_pairs, words.floor_pages, words.cells, newlines)
-    lower, pages, cells, ladder = (_little(values) for values in arrays)
-    sections = (chars.records, lower, words.symbols.encode("utf-16-le"), pages, words.floors, cells, ladder)
-    layout = "<" + "I" * 14
+    sections = (
+        chars.records,
+        _little(chars.lower_pairs),
+        words.symbols.encode("utf-16-le"),
+        _little(words.floor_pages),
+        words.floors,
+        _little(words.cells),
+        _newlines(words),
+        _runs(words),
+    )
+    layout = "<" + "I" * 16
     at = base + struct.calcsize(layout)
     pointers, heap = [], bytearray()
     for section in sections:
@@ -143,15 +148,34 @@ def _tables(family: Family, base: int) -> bytes:
         pointers.append(at + len(heap))
         heap += section
     heap += bytes(-(at + len(heap)) % 8)
-    records_at, lower_at, symbols_at, pages_at, floors_at, cells_at, newlines_at = pointers
+    records, lower, symbols, pages, floors, cells, newlines, runs = pointers
     head = struct.pack(
-        layout, records_at, lower_at, len(chars.lower_pairs) // 2, symbols_at, len(words.symbols), pages_at, floors_at,
-        cells_at, words.root, newlines_at, NEWLINES, longest, family.caps_from, family.frame_bow,
+        layout, records, lower, len(chars.lower_pairs) // 2, symbols, len(words.symbols), pages, floors, cells,
+        words.root, newlines, NEWLINES, words.runs["\n"][0], runs, len(words.runs), family.caps_from, family.frame_bow,
     )
     return head + bytes(heap)
 
 
-def _little(values: array.array[int]) -> bytes:
+def _newlines(words: Vocabulary) -> bytes:
+    """Prices of the first NEWLINES runs; longer ones repeat the last of them."""
+    longest, periodic_from = words.runs["\n"]
+    if periodic_from + longest > NEWLINES:
+        raise KernelUnavailable("the newline ladder is too long for the kernel")
+    tiler = Tiler(words)
+    return _little(array("H", (tiler.newlines(n) for n in range(NEWLINES))))
+
+
+def _runs(words: Vocabulary) -> bytes:
+    """Pairs: a character, its longest piece of repeats."""
+    pairs = array("H")
+    for char, (longest, periodic_from) in words.runs.items():
+        if periodic_from + 3 * longest > PERIODIC_FROM:
+            raise KernelUnavailable("a run of one character is periodic too late for the kernel")
+        pairs.extend((ord(char), longest))
+    return _little(pairs)
+
+
+def _little(values: array[int]) -> bytes:
     if struct.pack("=H", 1) == b"\0\1":
         values = values[:]
         values.byteswap()

@@ -14,17 +14,19 @@ from .tables import ESCAPES
 
 _CONTROLS = bytes([*range(1, 9), *range(11, 32), 127])  # all but tab and newline are stripped; NUL becomes a space
 _ASCII = bytes([32, *range(1, 256)])
-_STRIPPED_FIRST = "[\x01-\x08\x0b-\x1f\x7f-\x9f]"
-_SPACES = "\x00\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f"
+_STRIPPED = "\x01-\x08\x0b-\x1f\x7f-\x9f"
+_SPACES = "\x00\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f"
+_REPLACED = tuple((space, " ") for space in _SPACES) + tuple(ESCAPES.items())
 _QUOTES = (("\u2018", "'"), ("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'))
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _patterns() -> tuple[re.Pattern[str], ...]:
     return (
-        re.compile("[\ud800-\udfff]"),
-        re.compile(_STRIPPED_FIRST),
-        re.compile(f"{_STRIPPED_FIRST}|[{_SPACES}\ue000-\uf8ff\ufdd0-\ufdd4]"),
+        re.compile("[\ud800-\udfff]+"),
+        re.compile(f"[{_STRIPPED}]+"),
+        re.compile(f"[{_STRIPPED}\ue000-\uf8ff]+"),
+        re.compile(f"[{_STRIPPED}{_SPACES}\ue000-\uf8ff\ufdd0-\ufdd4]"),
     )
 
 
@@ -35,26 +37,25 @@ def normalise(text: str, fold_quotes: bool) -> str:
     """
     if text.isascii():
         return text.encode("ascii").translate(_ASCII, _CONTROLS).decode("ascii")
-    surrogates, controls, special = _patterns()
+    surrogates, controls, stripped, special = _patterns()
     try:
         text.encode("utf-16-le")
     except UnicodeEncodeError:
-        text = surrogates.sub("\ufffd", text)
+        text = surrogates.sub(lambda match: "\ufffd" * len(match[0]), text)
     text = normalize("NFC", text)
-    if "\u0e4d" in text:  # Thai NIKHAHIT + SARA AA compose, after the controls went and before private use does
-        text = controls.sub("", text).replace("\u0e4d\u0e32", "\u0e33")
-    text = special.sub(_special, text)
+    if special.search(text):
+        text = text.replace("\r", "")  # by far the commonest
+        if "\u0e4d" in text:  # Thai NIKHAHIT and SARA AA compose over controls, but not over private use
+            text = controls.sub("", text).replace("\u0e4d\u0e32", "\u0e33")
+        text = stripped.sub("", text)
+        for char, replacement in _REPLACED:
+            text = text.replace(char, replacement)
+    else:
+        text = text.replace("\u0e4d\u0e32", "\u0e33")
     if fold_quotes:
         for quote, plain in _QUOTES:
             text = text.replace(quote, plain)
     return text
-
-
-def _special(match: re.Match[str]) -> str:
-    char = match[0]
-    if char in ESCAPES:
-        return ESCAPES[char]
-    return "" if "\x01" <= char <= "\x9f" or "\ue000" <= char <= "\uf8ff" else " "
 
 
 def restore(text: str) -> str:

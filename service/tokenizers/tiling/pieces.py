@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from .normalise import restore
 from .tables import BOW, CAPS, EOW, SHIFT, Family, Vocabulary, vocabulary
 from .tiler import Tiler
@@ -66,19 +68,23 @@ class Splitter:
             spelled = restore("".join(source for _, source in stream[start:end])).encode()
             char = stream[start][0]
             if end - start == 1 and char not in MARKERS and self._vocabulary.floor(char) > 1:
-                pieces += self._chunks(spelled)
+                pieces += self._chunks(restore(char).encode(), spelled)
             else:
                 pieces.append(spelled)
         return pieces
 
-    def _chunks(self, char: bytes) -> list[bytes]:
-        """A character that no piece covers, in the fewest byte tokens (at most four)."""
-        best: list[list[bytes]] = [[]]
+    def _chunks(self, char: bytes, spelled: bytes) -> list[bytes]:
+        """A character that no piece covers, in the fewest byte tokens (at most four).
+
+        What is tiled may be the lower case of what the text spells: the text's bytes are cut at the same places.
+        """
+        best: list[list[int]] = [[0]]
         for end in range(1, len(char) + 1):
             starts = [i for i in range(end) if end - i == 1 or char[i:end] in self._byte_tokens]
             start = min(starts, key=lambda i: len(best[i]))
-            best.append([*best[start], char[start:end]])
-        return best[-1]
+            best.append([*best[start], end])
+        edges = [*best[-1][:-1], len(spelled)]
+        return [spelled[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def _stream(unit: str, marked: Marked, context: int) -> Stream:
