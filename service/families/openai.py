@@ -129,7 +129,7 @@ PLAIN = replace(CLASSIC, line="plain", plain=True)
 # ---------------------------------------------------------------- rows
 
 _DATE = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest|-preview)*"
-_VERSION = r"(?::[\w.-]+)*"
+_VERSION = r"(?::[\w.-]*)*"
 
 
 def _row(

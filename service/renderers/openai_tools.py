@@ -214,7 +214,7 @@ class _Drawing:
 
     def _target(self, reference: str) -> Mapping[str, Json]:
         target: Json = self.root
-        for part in reference.lstrip("#/").split("/"):
+        for part in filter(None, reference.removeprefix("#").split("/")):
             target = target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
         return target if isinstance(target, Mapping) else {}
 
