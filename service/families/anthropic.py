@@ -1,7 +1,198 @@
-"""Families of Anthropic models: which template, which tokenizer, which measured constants."""
+"""Families of Anthropic models: which template, which tokenizer, which measured constants.
+
+"rows" are requests whose billing was recorded between early 2024 and autumn 2026, and "official" is the provider's
+documentation as of autumn 2026. Values without a row or a page are marked as such and carry a band.
+"""
 
 from __future__ import annotations
 
-from service.families.base import Family
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 
-FAMILIES: tuple[Family, ...] = ()
+from service.families.base import Family
+from service.renderers.anthropic_rules import (
+    AnthropicRules,
+    Definition,
+    DocumentRule,
+    ImageRule,
+    ThinkingRule,
+    ToolPrompt,
+)
+from service.renderers.anthropic_tools import NAMESPACE
+
+# ---------------------------------------------------------------- media
+
+STANDARD_IMAGES = ImageRule(1568, 1568)  # official; 17 rows from 1x1 to 1001x1001 px
+HIGH_IMAGES = ImageRule(2576, 4784, after=2)  # official; 5 rows of Sonnet 5 up to 512x512 px, 3 with a text behind
+
+# Claude 3.5 Haiku: one 640x480 image (+19) and one blank letter page (+46), 4 rows of early 2026. With a token at the
+# end of each row of patches both fit.
+HAIKU_35_IMAGES = replace(STANDARD_IMAGES, row_ends=True)
+
+DOCUMENTS = DocumentRule()  # 14 rows: 3 PDFs and 4 texts, Sonnet 4 to Sonnet 4.6
+NEW_DOCUMENTS = DocumentRule(citations=775, band=4)  # only seen inside web fetch results: 3 rows of Sonnet 5
+
+# ---------------------------------------------------------------- hidden definitions of the provider's own tools
+
+OLD_DEFINITIONS: Mapping[str, Definition] = {
+    "memory_20250818": Definition(1069, 2),  # 2 rows of Sonnet 4.5, November 2025
+    "tool_search_tool_bm25_20251119": Definition(188),  # 10 rows of Sonnet 4.5 and 4.6
+    "tool_search_tool_regex_20251119": Definition(213, 2),  # 1 row of Sonnet 4.5
+    "web_fetch_20250910": Definition(527),  # 3 rows of Sonnet 4, Sonnet 4.5 and Haiku 4.5
+    "web_search_20250305": Definition(1708, 3),  # 1 row of Sonnet 4.5, beside web fetch
+    "bash_20241022": Definition(245, 5),  # official, as are the others without a row
+    "bash_20250124": Definition(244, 5),
+    "text_editor_20241022": Definition(700, 10),
+    "text_editor_20250124": Definition(700, 10),
+    "text_editor_20250429": Definition(700, 10),
+    "text_editor_20250728": Definition(700, 10),
+    "computer_20241022": Definition(683, 60),
+    "computer_20250124": Definition(735, 60),
+    "computer_20251124": Definition(735, 60),
+    # The definitions below were only seen together with what the tool brought back; the values are differences.
+    "web_search": Definition(1700, 300),  # web_search_20260318, 2 rows of Haiku 4.5
+    "web_fetch": Definition(600, 300),
+    "code_execution": Definition(1780, 300),  # code_execution_20260120, 3 rows of Sonnet 4.5 and 4.6
+    "": Definition(500, 500),
+}
+"""By type; a key without a date serves every other version of that tool, "" any other tool."""
+
+NEW_DEFINITIONS: Mapping[str, Definition] = {
+    "tool_search_tool_bm25_20251119": Definition(264),  # 12 rows of Opus 4.8 and Fable 5
+    "tool_search_tool_regex_20251119": Definition(299, 15),  # as the other generation's, by the ratio of bm25
+    "web_fetch_20250910": Definition(764, 4),  # 3 rows of Sonnet 5, one conversation of August 2026
+    "memory_20250818": Definition(1500, 80),
+    "web_search_20250305": Definition(2430, 150),
+    "bash_20250124": Definition(325, 5),  # official
+    "text_editor_20250728": Definition(700, 150),  # official, the same number for all generations
+    "computer_20251124": Definition(735, 200),  # official, the same number for all generations
+    "computer_toolset_20260801": Definition(4230, 60),  # official 4,520 to 4,590 with the tool prompt
+    "browser_toolset_20260801": Definition(6320, 60),  # official 6,610 to 6,670 with the tool prompt
+    "web_search": Definition(2430, 450),
+    "web_fetch": Definition(850, 400),
+    "code_execution": Definition(2500, 500),
+    "": Definition(700, 700),
+}
+
+# ---------------------------------------------------------------- templates
+
+_OLD = AnthropicRules(
+    name="anthropic-4.5", layout="document", prefix=1, turn=3, reply=3,  # 494 rows; 1,351 texts
+    tools=ToolPrompt(496, 588, 288, 590),  # official; rows 117 of 118, 25 of 25, 2 of 2, 13 of 13
+    images=STANDARD_IMAGES, documents=DOCUMENTS, definitions=OLD_DEFINITIONS,
+    thinking=ThinkingRule(enabled=29),  # 13 of 13 rows; the block: 1 row of Haiku 4.5
+    schema=79,  # 43 of 44 rows
+)
+_NEW = AnthropicRules(
+    name="anthropic-5-sonnet", layout="turns", prefix=2, turn=2, reply=2,  # 62 rows; 1,351 texts
+    tools=ToolPrompt(354, 474, 354, 474),  # official; 10 of 10, 6 of 6 and 1 row of Sonnet 5
+    images=HIGH_IMAGES, documents=NEW_DOCUMENTS, definitions=NEW_DEFINITIONS,
+    thinking=ThinkingRule(kept=True, band=12),  # official; the switch costs nothing in 3 rows; no row with a block
+    schema=113, schema_band=30,  # no row: the older value by the ratio of the two vocabularies on English text
+    deferred=93,  # 17 rows of Opus 4.8 and Fable 5
+    search_rate=0.57,  # 2 rows of Sonnet 5
+)
+
+CLAUDE_2 = AnthropicRules(
+    name="anthropic-2", layout="document", prefix=1, turn=4, reply=4,  # 1 row of claude-2.1
+    tools=ToolPrompt(0, 0, 0, 0), images=STANDARD_IMAGES, documents=DOCUMENTS,
+)
+_CLAUDE_3 = replace(_OLD, call_joint=" ", thinking=ThinkingRule())  # the joint: 5 rows
+CLAUDE_3_OPUS = replace(
+    _CLAUDE_3, name="anthropic-3-opus", tools=ToolPrompt(530, 281, 530, 281),  # official; 2 rows of auto
+)
+CLAUDE_3_SONNET = replace(
+    _CLAUDE_3, name="anthropic-3-sonnet", tools=ToolPrompt(159, 235, 159, 235, band=20),  # official
+)
+CLAUDE_3_HAIKU = replace(
+    _CLAUDE_3, name="anthropic-3-haiku", tools=ToolPrompt(264, 355, 266, 357),  # official; rows -, 2 of 2
+)
+CLAUDE_35_JUNE = replace(
+    _CLAUDE_3, name="anthropic-3.5-sonnet-june", tools=ToolPrompt(294, 261, 294, 261),  # official; 1 row of auto
+)
+CLAUDE_35_OCTOBER = replace(
+    _CLAUDE_3, name="anthropic-3.5-sonnet-october", tools=ToolPrompt(346, 313, 346, 313, band=5),  # official
+)
+CLAUDE_35_HAIKU = replace(
+    _CLAUDE_3, name="anthropic-3.5-haiku", tools=ToolPrompt(264, 355, 266, 357),  # rows 9 of 9, 3 of 3, 1 row, -
+    images=HAIKU_35_IMAGES,
+)
+CLAUDE_37 = replace(
+    _OLD, name="anthropic-3.7", tools=ToolPrompt(313, 315, 271, 273, band=33),  # as Claude 4; older pages: 346, 313
+    thinking=ThinkingRule(enabled=28),  # 3 of 4 rows; the fourth, of 2026, has 29
+)
+CLAUDE_4 = replace(
+    _OLD, name="anthropic-4", tools=ToolPrompt(313, 315, 271, 273),  # official; rows 28 of 29, 3 of 3, -, 8 of 8
+)
+CLAUDE_45 = _OLD
+CLAUDE_45_OPUS = replace(_OLD, name="anthropic-4.5-opus", thinking=replace(_OLD.thinking, kept=True))  # official
+CLAUDE_46 = replace(
+    _OLD, name="anthropic-4.6", tools=ToolPrompt(497, 589, 289, 591),  # official; rows 24 of 24, 3 of 3, -, -
+    thinking=ThinkingRule(  # 1 row; adaptive 2 rows without tools, 5 with; blocks 3 rows
+        enabled=28, adaptive=17, kept=True, opening=f" <{NAMESPACE}thinking>\n", closing=f"\n</{NAMESPACE}thinking>\n\n"
+    ),
+    schema=80,  # 1 row
+)
+CLAUDE_47 = replace(
+    _OLD, name="anthropic-4.7", turn=4, reply=6,  # 1,351 texts; 3 rows
+    tools=ToolPrompt(675, 804, 675, 804, band=15),  # official
+    images=HIGH_IMAGES, documents=NEW_DOCUMENTS, definitions=NEW_DEFINITIONS,
+    thinking=replace(CLAUDE_46.thinking, enabled=0, adaptive=0, band=12),  # 1 row of adaptive
+    schema=_NEW.schema, schema_band=_NEW.schema_band, search_rate=_NEW.search_rate,
+)
+CLAUDE_48 = replace(_NEW, name="anthropic-4.8", tools=ToolPrompt(290, 410, 290, 410))  # official; 12 rows of auto
+CLAUDE_5_SONNET = _NEW
+CLAUDE_5_OPUS = replace(_NEW, name="anthropic-5-opus", tools=ToolPrompt(286, 406, 286, 406, band=5))  # official
+CLAUDE_5_FABLE = replace(_NEW, name="anthropic-5-fable", tools=ToolPrompt(290, 410, 290, 410))  # 3 rows of auto
+# No page gives the tool prompts of the 5.5 line: the middle of the newer ones, with their spread as band.
+CLAUDE_55 = replace(_NEW, name="anthropic-5.5", tools=ToolPrompt(290, 410, 290, 410, band=70))
+CLAUDE_LATER = replace(CLAUDE_55, name="anthropic-later")
+
+# ---------------------------------------------------------------- models
+
+_END = r"(?:[-@:](?!\d{1,2}(?!\d)).*)?"
+"""A date, `latest` or another suffix, but no further version number."""
+
+
+def _row(lines: str, version: str, rules: AnthropicRules, tokenizer: str, *, inferred: bool = False) -> Family:
+    """Models named `claude-<line>-<version>` or `claude-<version>-<line>`, dots or dashes in the version."""
+    either = rf"claude-(?:(?:{lines})-(?:{version})|(?:{version})-(?:{lines})){_END}"
+    return _plain(either, rules, tokenizer, inferred=inferred)
+
+
+def _plain(pattern: str, rules: AnthropicRules, tokenizer: str, *, inferred: bool = False) -> Family:
+    name = rules.name.replace("anthropic", "claude", 1)
+    return Family(name, "anthropic", re.compile(pattern, re.DOTALL), tokenizer, "anthropic", rules, inferred)
+
+
+V3, V47, V48 = "claude-v3", "claude-v4.7", "claude-v4.8"
+_ANY = "opus|sonnet|haiku|fable|mythos"
+
+FAMILIES: tuple[Family, ...] = (
+    _plain(rf"claude-(?:instant-)?v?[12](?:[.:-]\d)?{_END}|claude-instant{_END}", CLAUDE_2, "claude"),
+    _plain(r"claude-(?:3[.-]5-sonnet|sonnet-3[.-]5)[-@]20240620.*", CLAUDE_35_JUNE, V3),
+    _row("sonnet", r"3[.-]5", CLAUDE_35_OCTOBER, V3),
+    _row("haiku", r"3[.-]5", CLAUDE_35_HAIKU, V3),
+    _row("sonnet", r"3[.-]7", CLAUDE_37, V3),
+    _row("opus", "3", CLAUDE_3_OPUS, V3),
+    _row("sonnet", "3", CLAUDE_3_SONNET, V3),
+    _row("haiku", "3", CLAUDE_3_HAIKU, V3),
+    _row("opus|sonnet", "4(?:[.-][01])?", CLAUDE_4, V3),
+    _row("sonnet|haiku", r"4[.-]5", CLAUDE_45, V3),
+    _row("opus", r"4[.-]5", CLAUDE_45_OPUS, V3),
+    _row("opus|sonnet", r"4[.-]6", CLAUDE_46, V3),
+    _row("opus", r"4[.-]7", CLAUDE_47, V47),
+    _row("opus", r"4[.-]8", CLAUDE_48, V48),
+    _row("sonnet", "5(?:[.-]0)?", CLAUDE_5_SONNET, V48),
+    _row("opus", "5(?:[.-]0)?", CLAUDE_5_OPUS, V48),
+    _row("fable|mythos", "5(?:[.-]0)?", CLAUDE_5_FABLE, V48),
+    _plain(r"claude-mythos-preview", CLAUDE_5_FABLE, V48),
+    _row("opus|sonnet|haiku", r"5[.-]5", CLAUDE_55, V48),
+    _row("fable|mythos", r"5[.-][12]", CLAUDE_55, V48),
+    # Names that no list has: the nearest generation of their number, newest for the rest.
+    _row(_ANY, r"3(?:[.-]\d)?", CLAUDE_3_HAIKU, V3, inferred=True),
+    _row(_ANY, r"4(?:[.-][0-6])?", CLAUDE_45, V3, inferred=True),
+    _row(_ANY, r"4[.-]7", CLAUDE_47, V47, inferred=True),
+    _plain(r"claude-(?:[a-z]+-)?[5-9].*|claude-(?:opus|sonnet|haiku|fable|mythos)", CLAUDE_LATER, V48, inferred=True),
+)
