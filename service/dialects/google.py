@@ -189,13 +189,17 @@ def answer(count: TokenCount) -> Json:
     return {"totalTokens": count.input_tokens, "promptTokensDetails": details}
 
 
-_EXAMPLE: tuple[Json, Json] = (
-    {
-        "contents": [{"role": "user", "parts": [{"text": "The quick brown fox jumps over the lazy dog."}]}],
-        "systemInstruction": {"role": "user", "parts": [{"text": "Answer briefly."}]},
-    },
-    {"totalTokens": 13, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 13}]},
-)
+_EXAMPLE_BODY: Json = {
+    "contents": [{"role": "user", "parts": [{"text": "The quick brown fox jumps over the lazy dog."}]}],
+    "systemInstruction": {"role": "user", "parts": [{"text": "Answer briefly."}]},
+}
+
+
+def _example(tokens: int) -> tuple[Json, Json]:
+    """The example for gemini-2.5-flash: 13 tokens of text, and on the Gemini API one for each of two roles."""
+    return _EXAMPLE_BODY, {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
+
+
 
 _CONTENT_SCHEMA = {
     "type": "object",
@@ -233,9 +237,10 @@ _PUBLISHER = "publishers/{publisher}/models/{model}:countTokens"
 
 
 def _endpoint(
-    name: str, summary: str, paths: tuple[str, ...], read: Callable[[Json, Mapping[str, str]], CountRequest]
+    name: str, summary: str, paths: tuple[str, ...], read: Callable[[Json, Mapping[str, str]], CountRequest],
+    tokens: int = 15,
 ) -> Endpoint:
-    return Endpoint(name, paths, summary, read, answer, _EXAMPLE, _REQUEST_SCHEMA, _RESPONSE_SCHEMA, "google")
+    return Endpoint(name, paths, summary, read, answer, _example(tokens), _REQUEST_SCHEMA, _RESPONSE_SCHEMA, "google")
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -246,7 +251,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     _endpoint(
         "gemini_tuned_count_tokens", "Gemini API: count the tokens of a request to a tuned model",
-        ("/v1beta/tunedModels/{model}:countTokens",), _tuned_request,
+        ("/v1beta/tunedModels/{model}:countTokens", "/v1/tunedModels/{model}:countTokens"), _tuned_request,
     ),
     _endpoint(
         "vertex_count_tokens", "Vertex AI: count the tokens of a generateContent request",
@@ -255,7 +260,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             for version in ("v1beta1", "v1")
             for scope in ("projects/{project}/locations/{location}/", "")
         ),
-        _count_request("vertex"),
+        _count_request("vertex"), tokens=13,
     ),
 )
 

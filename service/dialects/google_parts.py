@@ -90,6 +90,9 @@ def _part(value: Json, path: str) -> Iterator[Part]:
         yield Text(value, path)
         return
     part = as_object(value, path)
+    if len(part) == 1 and isinstance(part.get("text"), str):
+        yield Text(part["text"], path)  # nearly every part is this one
+        return
     signature = _signature(part, path)
     if part.get("text") is not None:
         yield Text(as_text(part["text"], join(path, "text")), path, thought=part.get("thought") is True)

@@ -16,7 +16,7 @@ from service.families.google import GooglePlatforms, GoogleRules, Style
 from service.renderers import google_declaration, google_python, google_thoughts, google_walk, google_words
 from service.renderers.base import RenderingBuilder
 from service.renderers.google_media import MediaBiller
-from service.renderers.google_schema import Drawn
+from service.renderers.google_schema import Allowance, Drawn
 from service.types import (
     Document,
     Json,
@@ -35,6 +35,7 @@ from service.types import (
     ToolReference,
     ToolResult,
     Unknown,
+    Warned,
 )
 
 
@@ -46,7 +47,7 @@ class _Model(Protocol):
 class _Template(Protocol):
     """A style: how it draws a tool, a call and a result."""
 
-    def tool(self, tool: Tool, rules: GoogleRules) -> Drawn: ...
+    def tool(self, tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn: ...
     def call(self, name: str, arguments: Json) -> Drawn: ...
     def result(self, name: str, value: Json) -> Drawn: ...
 
@@ -83,6 +84,7 @@ class _Renderer:
         files = (media for message in _everything(prompt) for media in _files(message.parts))
         self.media = MediaBiller(rules.media, resolution if isinstance(resolution, str) else "", files)
         self.names: dict[str, str] = {}
+        self.allowance = Allowance()
 
     def render(self) -> Rendering:
         prompt = self.prompt
@@ -98,6 +100,8 @@ class _Renderer:
         if cached:
             self.out.cost("messages", ASSUMED_CACHE, "cached_content")
             self.out.miss("cachedContent", "cached_content", "what the cache holds is not in the body", ASSUMED_CACHE)
+        if self.allowance.cut:
+            self.out.warnings.append(Warned("schema_references_not_written_out", "tools"))
         return self.out.build()
 
     # ------------------------------------------------------------ contents
@@ -219,7 +223,7 @@ class _Renderer:
     def _tool(self, tool: Tool) -> None:
         if tool.kind == "function":
             given = tool if self.native else replace(tool, schema_form="google")
-            self._draw("tools", self.template.tool(given, self.rules))
+            self._draw("tools", self.template.tool(given, self.rules, self.allowance))
         elif not self.native:
             self.out.text("tools", _compact(dict(tool.raw)))
             self.out.miss(tool.path, tool.kind, "another provider's hosted tool is counted from its definition")

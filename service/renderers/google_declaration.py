@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from service.families.google import GoogleRules
 from service.renderers.google_schema import (
+    Allowance,
     Drawn,
     Place,
     References,
@@ -25,9 +26,9 @@ QUOTE, OPEN, CLOSE = "<unused1>", "<unused2>", "<unused3>"
 """Stand-ins for control tokens of the real vocabulary: each is one token here too, and parts its neighbours."""
 
 
-def tool(tool: Tool, rules: GoogleRules) -> Drawn:
+def tool(tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn:
     """The block of one tool. Blocks do not touch: each is a text of its own."""
-    return _block("declaration", tool.name, tree(tool))
+    return _block("declaration", tool.name, tree(tool, allowance))
 
 
 def call(name: str, arguments: Json) -> Drawn:
@@ -60,14 +61,14 @@ _LISTS = {"anyOf": "anyOf", "any_of": "anyOf", "oneOf": "oneOf", "allOf": "allOf
 _DROPPED = frozenset({"$schema", "$defs", "definitions", "$ref", "$id"})
 
 
-def tree(tool: Tool) -> dict[str, Json]:
+def tree(tool: Tool, allowance: Allowance) -> dict[str, Json]:
     """What a declaration says of a tool beside its name; the words style bills the same tree."""
     is_json = tool.schema_form == "json"
     out: dict[str, Json] = {"description": tool.description} if tool.description else {}
     if tool.parameters is not None:
-        out["parameters"] = _proto(tool.parameters, References(tool.parameters), Place(), is_json)
+        out["parameters"] = _proto(tool.parameters, References(tool.parameters, allowance), Place(), is_json)
     if tool.response is not None:
-        out["response"] = _proto(tool.response, References(tool.response), Place(), is_json)
+        out["response"] = _proto(tool.response, References(tool.response, allowance), Place(), is_json)
     return out
 
 

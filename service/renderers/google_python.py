@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from service.families.google import GoogleRules
 from service.renderers.google_schema import (
+    Allowance,
     Drawn,
     Place,
     References,
@@ -34,9 +35,13 @@ _WORD_BREAK = re.compile(r"[_\W]+")
 _UNIONS = ("anyOf", "any_of", "oneOf", "one_of")
 
 
-def tool(tool: Tool, rules: GoogleRules) -> Drawn:
+MAX_NAME = 1_000
+"""Characters of a class name; it is made of all the names above it, which would grow with the square of a body."""
+
+
+def tool(tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn:
     """The stub of one tool, its nested objects as dataclasses in front. Each tool is a text of its own (29 of 29)."""
-    return Drawn((_Stub(tool).text(),))
+    return Drawn((_Stub(tool, allowance).text(),))
 
 
 def call(name: str, arguments: Json) -> Drawn:
@@ -56,9 +61,9 @@ def result(name: str, value: Json) -> Drawn:
 class _Stub:
     """One function as a Python stub; `classes` are the dataclasses of its nested objects, inner before outer."""
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, tool: Tool, allowance: Allowance) -> None:
         self.tool = tool
-        self.refs = References(tool.parameters or {})
+        self.refs = References(tool.parameters or {}, allowance)
         self.classes: list[str] = []
 
     def text(self) -> str:
@@ -68,7 +73,7 @@ class _Stub:
         head = f"def {tool.name}(\n" + "".join([f"    {key}: {note},\n" for key, note, _ in fields])
         returned = "dict"
         if tool.response:
-            self.refs = References(tool.response)
+            self.refs = References(tool.response, self.refs.allowance)
             returned = self.annotation(tool.response, _camel(tool.name) + "Response", Place())
         doc = f'  """{_indent(tool.description, "  ")}\n\n  Args:\n{_docs(fields)}  """\n'
         return "\n\n".join([*self.classes, f"{head}) -> {returned}:\n{doc}"])
@@ -79,7 +84,7 @@ class _Stub:
         needed = dict.fromkeys([key for key in required(schema) if key in items])
         for key in (*needed, *sorted(items.keys() - needed.keys())):
             item = items[key]
-            note = self.annotation(item, name + _camel(key), place)
+            note = self.annotation(item, (name + _camel(key))[:MAX_NAME], place)
             told = self.refs.look(item)
             if key not in needed:
                 note += ("" if note.endswith("None") else " | None") + f" = {_value(told.get('default'))}"

@@ -17,8 +17,8 @@ MAX_RECURSION = 5
 MAX_LEVELS = 100
 """Levels of a schema with its references written out; a body has no more levels by itself."""
 
-MAX_WRITTEN_OUT = 100_000
-"""JSON values that references may add to one tool: references to references grow without bound."""
+MAX_WRITTEN_OUT = 2_000_000
+"""Characters that references may add to one prompt: references to references grow without bound."""
 
 
 class Drawn(NamedTuple):
@@ -92,11 +92,19 @@ class Place:
 
 
 @dataclass(slots=True)
+class Allowance:
+    """Characters that references may still add to a prompt; `cut` says that one was not written out for lack of it."""
+
+    left: int = MAX_WRITTEN_OUT
+    cut: bool = False
+
+
+@dataclass(slots=True)
 class References:
-    """The definitions of one schema; `left` is what may still be written out."""
+    """The definitions of one schema, written out at the cost of the prompt's allowance."""
 
     root: Schema
-    left: int = MAX_WRITTEN_OUT
+    allowance: Allowance
     sizes: dict[str, int] = field(default_factory=dict)
 
     def enter(self, schema: Schema, place: Place) -> tuple[Schema, Place] | None:
@@ -107,12 +115,14 @@ class References:
         ref = schema.get("$ref")
         if not isinstance(ref, str):
             return schema, place
-        if place.open_refs.count(ref) >= MAX_RECURSION or self.left <= 0:
+        if place.open_refs.count(ref) >= MAX_RECURSION:
             return None
-        target = self._target(ref)
         if ref not in self.sizes:
-            self.sizes[ref] = _size(target)
-        self.left -= self.sizes[ref]
+            self.sizes[ref] = _size(self._target(ref))
+        self.allowance.left -= self.sizes[ref]
+        if self.allowance.left < 0:
+            self.allowance.cut = True
+            return None
         return self.enter(self.look(schema), Place((*place.open_refs, ref), place.level))
 
     def look(self, schema: Schema) -> Schema:
@@ -134,14 +144,14 @@ class References:
 
 
 def _size(value: Json) -> int:
-    """JSON values in `value`, itself included."""
+    """About the characters of `value` as JSON."""
     level, size = [value], 0
     while level:
-        size += len(level)
+        size += sum([len(node) if isinstance(node, str) else 4 for node in level])
         level = [
             child
             for node in level
             if isinstance(node, (Mapping, list))
-            for child in (node.values() if isinstance(node, Mapping) else node)
+            for child in ((*node.keys(), *node.values()) if isinstance(node, Mapping) else node)
         ]
     return size

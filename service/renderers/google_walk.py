@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service.families.google import GoogleRules
-from service.renderers.google_schema import Drawn, Schema, as_schemas, first, properties, required
+from service.renderers.google_schema import Allowance, Drawn, Schema, as_schemas, first, properties, required
 from service.types import Json, Tool
 
 
@@ -61,8 +61,8 @@ class _Strings:
             self.schema(item, type_tokens, ordering=ordering)
 
 
-def tool(tool: Tool, rules: GoogleRules) -> Drawn:
-    """Name, description and the strings of the parameters, which are free as a JSON schema."""
+def tool(tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn:
+    """Name, description and the strings of the parameters (free as a JSON schema). No reference is followed."""
     strings = _Strings(tool.name, tool.description)
     if tool.schema_form == "google":
         strings.schema(tool.parameters or {}, rules.type_tokens)

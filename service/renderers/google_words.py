@@ -9,16 +9,16 @@ from collections.abc import Mapping
 
 from service.families.google import GoogleRules
 from service.renderers import google_declaration
-from service.renderers.google_schema import Drawn, number_text
+from service.renderers.google_schema import Allowance, Drawn, number_text
 from service.types import Json, Tool
 
 BLOCK = 4
 """Open, `declaration`, `call` or `response`, colon, close."""
 
 
-def tool(tool: Tool, rules: GoogleRules) -> Drawn:
+def tool(tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn:
     """The words of one tool."""
-    return _block(tool.name, google_declaration.tree(tool))
+    return _block(tool.name, google_declaration.tree(tool, allowance))
 
 
 def call(name: str, arguments: Json) -> Drawn:
