@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from service import __version__
-from service.bodies import BodyLimits
+from service.bodies import BodyLimits, ByteBudget
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.edge import Edge
@@ -45,10 +45,12 @@ def create_app(settings: Settings | None = None) -> App:
         workers=Workers(settings.threads, settings.queue),
         metrics=Metrics(paths),
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
+        budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
     )
     readiness = Readiness(settings.warm, parts.metrics, parts.counter)
     parts.metrics.busy_workers.set_function(lambda: parts.workers.busy)
+    parts.metrics.held_bytes.set_function(lambda: parts.budget.held)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

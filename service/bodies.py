@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from service.errors import BodyTimeout, InvalidRequest, TooLarge, UnsupportedMedia
+from service.errors import BodyTimeout, InvalidRequest, Overloaded, TooLarge, UnsupportedMedia
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -40,12 +40,45 @@ class BodyLimits:
     seconds: float
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], limits: BodyLimits) -> bytes:
-    """The whole body, decompressed.
+class ByteBudget:
+    """Bytes of bodies that all requests together may hold. Used from one event loop, so without a lock."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.held = 0
+
+    def hold(self) -> Hold:
+        """A share for one request: a context manager that gives all back at its end."""
+        return Hold(self)
+
+
+class Hold:
+    """What one request holds of a budget."""
+
+    def __init__(self, budget: ByteBudget) -> None:
+        self.budget = budget
+        self.bytes = 0
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.budget.held -= self.bytes
+
+    def take(self, count: int) -> None:
+        """Raises Overloaded where the budget has no more."""
+        if self.budget.held + count > self.budget.max_bytes:
+            raise Overloaded("Too many large bodies are being read; try again in a second.", retry_after=1)
+        self.bytes += count
+        self.budget.held += count
+
+
+async def read_body(receive: Receive, headers: Mapping[str, str], limits: BodyLimits, hold: Hold) -> bytes:
+    """The whole body, decompressed; its bytes are taken from `hold`.
 
     Raises TooLarge as soon as it is clear (before reading where Content-Length says so), UnsupportedMedia for an
     encoding we don't speak, InvalidRequest for damaged data, BodyTimeout for a body that does not arrive in time,
-    ClientGone where the client left.
+    Overloaded where others hold too much, ClientGone where the client left.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding not in ENCODINGS:
@@ -63,11 +96,14 @@ async def read_body(receive: Receive, headers: Mapping[str, str], limits: BodyLi
                 size += len(chunk)
                 if size > limits.max_bytes:
                     raise too_large(limits.max_bytes)
+                hold.take(len(chunk))
                 chunks.append(chunk)
     except TimeoutError:
         raise BodyTimeout(f"The body did not arrive within {limits.seconds:g} seconds.") from None
     body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-    return await _decompress(body, limits.max_bytes, ENCODINGS[encoding]) if ENCODINGS[encoding] else body
+    if not ENCODINGS[encoding]:
+        return body
+    return await _decompress(body, limits.max_bytes, ENCODINGS[encoding], hold)
 
 
 async def drain(receive: Receive, max_bytes: int, seconds: float) -> None:
@@ -107,16 +143,16 @@ ENCODINGS: Mapping[str, tuple[int, ...]] = {
 """Content-Encoding -> zlib window bits to try. `deflate` means zlib by the standard and raw deflate by habit."""
 
 
-async def _decompress(data: bytes, max_bytes: int, window_bits: tuple[int, ...]) -> bytes:
+async def _decompress(data: bytes, max_bytes: int, window_bits: tuple[int, ...], hold: Hold) -> bytes:
     for bits in window_bits:
         try:
-            return await _inflate(data, max_bytes, bits)
+            return await _inflate(data, max_bytes, bits, hold)
         except zlib.error:
             continue
     raise InvalidRequest("The body is not what Content-Encoding says: it cannot be decompressed.")
 
 
-async def _inflate(data: bytes, max_bytes: int, bits: int) -> bytes:
+async def _inflate(data: bytes, max_bytes: int, bits: int, hold: Hold) -> bytes:
     """Every member of `data`, one after the other (gzip allows several). Raises zlib.error for damaged data."""
     out = bytearray()
     stream, members, rested_at = zlib.decompressobj(bits), 1, 0
@@ -128,7 +164,9 @@ async def _inflate(data: bytes, max_bytes: int, bits: int) -> bytes:
                 if not rest:
                     break
                 stream, members = zlib.decompressobj(bits), members + 1
-            out += stream.decompress(rest, STEP)
+            piece = stream.decompress(rest, STEP)
+            hold.take(len(piece))
+            out += piece
             rest = stream.unused_data if stream.eof else stream.unconsumed_tail
             _check_expansion(len(data), len(out), members, max_bytes)
             if len(out) - rested_at >= STEP:

@@ -111,7 +111,8 @@ def run_serve(arguments: argparse.Namespace) -> int:
         settings = Settings(**given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        return _fail(f"TALLYSTICK_{'_'.join(map(str, first['loc'])).upper()}: {first['msg']}", USAGE)
+        name = "".join(f"TALLYSTICK_{str(part).upper()}: " for part in first["loc"][:1])
+        return _fail(f"{name}{first['msg']}", USAGE)
     try:
         serve(settings)
     except OSError as error:

@@ -51,6 +51,9 @@ class Metrics:
         self.busy_workers = Gauge(
             "tallystick_worker_queue_depth", "Large requests being counted or waiting.", registry=self.registry
         )
+        self.held_bytes = Gauge(
+            "tallystick_held_body_bytes", "Bytes of bodies being read or counted.", registry=self.registry
+        )
         self._requests = Counter(
             "tallystick_requests", "Requests answered.", ("route", "status"), registry=self.registry
         )

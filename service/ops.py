@@ -38,7 +38,7 @@ SELF_TEST_TOKENS = {
 
 FIRST_REQUESTS: tuple[Json, ...] = (
     {"model": "gpt-4o", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
-    # DEV {"model": "claude-sonnet-4-5", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
+    {"model": "claude-sonnet-4-5", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
     {"model": "gemini-2.5-flash", "request": {"contents": [{"role": "user", "parts": [{"text": SELF_TEST_TEXT}]}]}},
     {"model": "no-such-model", "text": ""},
 )

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from service.bodies import BodyLimits, drain, read_body
+from service.bodies import BodyLimits, ByteBudget, Hold, drain, read_body
 from service.counter import Counter
 from service.dialects import native
 from service.dialects.base import Wire, read_json
@@ -35,6 +35,7 @@ class ServiceParts:
     workers: Workers
     metrics: Metrics
     limits: BodyLimits
+    budget: ByteBudget
     inline_bytes: int
 
 
@@ -53,10 +54,15 @@ class JsonRoute:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
         exchange.route, exchange.wire = self.path, self.wire
+        with self.service.budget.hold() as hold:
+            await self._serve(scope, receive, send, hold)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, hold: Hold) -> None:
+        exchange = exchange_of(scope)
         headers = Headers(scope=scope)
         limits = self.service.limits
         try:
-            body = await read_body(receive, headers, limits)
+            body = await read_body(receive, headers, limits, hold)
         except ServiceError as error:
             await send_error(scope, send, error, last=False, close=True)
             # One that waits for our word, or has stopped sending, has nothing under way.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MIB = 1 << 20
@@ -22,6 +22,9 @@ class Settings(BaseSettings):
     port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes a free one and logs it.")
     max_body_bytes: int = Field(
         32 * MIB, ge=1024, description="Largest request body, as sent and after decompression; a larger one is a 413."
+    )
+    inflight_bytes: int = Field(
+        512 * MIB, description="Bodies that all requests together may hold; beyond it, a 503 with Retry-After."
     )
     body_seconds: float = Field(30.0, gt=0, description="A body that has not arrived by then is a 408.")
     inline_bytes: int = Field(
@@ -50,3 +53,9 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())
         return value
+
+    @model_validator(mode="after")
+    def _one_body_fits(self) -> Settings:
+        if self.inflight_bytes < self.max_body_bytes:
+            raise ValueError("inflight_bytes must not be less than max_body_bytes, or no large body fits")
+        return self

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from service.dialects import anthropic, google, litellm, openai, vllm
 from service.dialects.base import Endpoint, Wire
-import types as _t  # DEV
-try:  # DEV
-    from service.dialects import anthropic
-except ImportError:
-    anthropic = _t.SimpleNamespace(READERS={}, ENDPOINTS=(), WIRE=None)
-from service.dialects import google, litellm, openai, vllm
 from service.errors import InvalidRequest
 from service.types import Json, Prompt
 
@@ -32,7 +27,7 @@ _MODULES = (anthropic, openai, google, litellm, vllm)
 FOREIGN_ENDPOINTS: tuple[Endpoint, ...] = tuple(endpoint for module in _MODULES for endpoint in module.ENDPOINTS)
 """Every endpoint that is not native, those that are asked most first."""
 
-WIRES: Mapping[str, Wire] = {module.WIRE.name: module.WIRE for module in _MODULES if module.WIRE}
+WIRES: Mapping[str, Wire] = {module.WIRE.name: module.WIRE for module in _MODULES}
 
 WIRE_PREFIXES: tuple[tuple[str, Wire], ...] = (
     ("/anthropic", anthropic.WIRE),
