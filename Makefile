@@ -37,3 +37,9 @@ lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--
 
 kernel:  ## compile the tiling kernel (C to WebAssembly); needs clang and lld
 	@scripts/build_kernel.sh
+
+bench: $(INSTALLED)  ## print how fast it is on this machine; ARGS names the parts, all by default
+	@$(PYTHON) -m benchmarks $(ARGS)
+
+fuzz: $(INSTALLED)  ## compare the Claude tokenizers with their reference on random texts; ARGS="--seconds 600"
+	@$(PYTHON) -m scripts.fuzz_tiling $(or $(ARGS),--seconds 60)
