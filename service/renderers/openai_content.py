@@ -65,6 +65,8 @@ class ContentDrawer:
             elif isinstance(part, Thinking):
                 if live:
                     self.thinking(part)
+            elif isinstance(part, Text) and part.thought and not live:
+                continue
             else:
                 texts.append(self._text(part, section))
                 others += 1
