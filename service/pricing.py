@@ -171,6 +171,8 @@ def _unknown(
 
 # ---------------------------------------------------------------- rows -> rates
 
+_FREE = Rate(1_000_000, ((-1, Decimal(0)),))
+"""OpenRouter's `:free` routes are listed by name, without prices."""
 
 @lru_cache(4096)
 def _rates(row: PriceRow, tier: ServiceTier, minute: int) -> Mapping[Bucket, Rate]:
@@ -187,6 +189,8 @@ def _rates(row: PriceRow, tier: ServiceTier, minute: int) -> Mapping[Bucket, Rat
     ):
         return MappingProxyType({})
     prices = row.info.get_prices(at, context or None)
+    if row.row_id.endswith(":free") and not vars(prices):
+        return MappingProxyType(dict.fromkeys(_USAGE_KEYS, _FREE))
     rates: dict[Bucket, Rate] = {}
     for bucket, usage_key in _USAGE_KEYS.items():
         for price_key, per in _price_keys(usage_key):

@@ -74,7 +74,7 @@ HOSTS: tuple[Host, ...] = (
         "aws",
     ),
     _row("bedrock-id", rf"{_GEOGRAPHY}deepseek\.([rv]\d.*)", "aws", r"deepseek-\1", r"\g<0>"),
-    _row("bedrock-id", rf"{_GEOGRAPHY}{_VENDOR}\.([a-z].*)", "aws", r"\1", r"\g<0>"),
+    _row("bedrock-id", rf"{_GEOGRAPHY}{_VENDOR}\.([a-z][^/]*)", "aws", r"\1", r"\g<0>"),
     # Google: resource names, Vertex AI, AI Studio.
     _row(
         "google-resource",

@@ -68,9 +68,31 @@ _LIMITS: tuple[tuple[re.Pattern[str], Limits], ...] = (
 )
 
 
+_OPEN_WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = (
+    (re.compile(r"llama-2(?:-.+)?"), 4_096),
+    (re.compile(r"llama-3(?:-.+)?"), 8_192),
+    (re.compile(r"llama-3\.[1-3](?:-.+)?"), 131_072),
+    (re.compile(r"code-?llama(?:-.+)?"), 16_384),
+    (re.compile(r"(?:open-)?mi[sx]tral-(?:7b|8x7b)(?:-.+)?"), 32_768),
+    (re.compile(r"(?:open-)?mixtral-8x22b(?:-.+)?"), 65_536),
+    (re.compile(r"(?:open-)?mistral-nemo(?:-.+)?|pixtral-12b(?:-.+)?"), 131_072),
+    (re.compile(r"deepseek-(?:v3|r1)(?:[.-].+)?"), 131_072),
+    (re.compile(r"qwen2\.5-.+"), 131_072),
+    (re.compile(r"qwen3-\d.+"), 131_072),
+    (re.compile(r"glm-4\.5(?:-.+)?"), 131_072),
+    (re.compile(r"glm-4\.[67](?:-.+)?"), 204_800),
+    (re.compile(r"gpt-oss(?:-.+)?"), 131_072),
+    (re.compile(r"gemma-3-(?:4|12|27)b(?:-.+)?"), 131_072),
+    (re.compile(r"phi-4"), 16_384),
+)
+"""Open models, from their model cards: hosts often serve a shorter window, so a host's own number comes first."""
+
+
 def limits_of(model_id: str, listed_window: int | None) -> Limits:
     """The limits of a canonical id; the price list's window where no row has one."""
     for pattern, limits in _LIMITS:
         if pattern.fullmatch(model_id):
             return limits if limits.window is not None else replace(limits, window=listed_window)
+    if listed_window is None:
+        listed_window = next((window for pattern, window in _OPEN_WINDOWS if pattern.fullmatch(model_id)), None)
     return Limits(window=listed_window)

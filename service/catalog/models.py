@@ -62,6 +62,9 @@ _DATED = re.compile(r"(?P<base>.+?)-(?:20\d{6}|20\d\d-\d\d-\d\d|latest|0\d\d)|(?
 _MOVING = re.compile(r"gemini-(?:pro|flash|flash-lite)-latest")
 """Names that Google moves from model to model; the price list says where they point."""
 
+_CANONICAL = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
+"""What canonical ids look like, whatever the family rows would take."""
+
 _NO_TOKENIZER = re.compile(
     r"(?:grok|nova|titan|muse|mai|sonar|pplx|palmyra|composer|jamba|jurassic|voyage|reka|inkling|ember)(?:[-.].*)?"
 )
@@ -100,15 +103,15 @@ class Resolver:
         spelled, rules = spell(hosted.name)
         if _MOVING.fullmatch(spelled) and (row := find_row("google", spelled)):
             spelled, rules = row.row_id, (*rules, "moving-alias")
-        family = find_family(spelled)
+        family = find_family(spelled) if _CANONICAL.fullmatch(spelled) else None
         if family is None:
             raise self._unknown(name, spelled)
         maker = find_row(family.provider, spelled)
         model_id, maker = _undated(spelled, family, maker)
         rules = hosted.rules + rules
         price = _price(hosted, spelled, rules, family.provider, maker)
-        row = maker or price
-        limits = limits_of(model_id, row.info.context_window if row else None)
+        windows = (row.info.context_window for row in (price, maker) if row and row.info.context_window)
+        limits = limits_of(model_id, next(windows, None))
         if "long-context" in rules:
             limits = replace(limits, window=1_000_000)
         return CatalogModel(
@@ -198,13 +201,17 @@ def _price(
 
     A fine-tune costs what its own row says, never what its base costs; a route (`:free`, `:batch`) likewise.
     """
+    if hosted.provider_id is None and "ollama-tag" in rules:
+        return None
+    if hosted.provider_id is None and "model-hub" in rules:
+        return maker and replace(maker, inferred=True)
     host = hosted.provider_id or maker_id
     row = find_row(host, hosted.listed_as)
     if "fine-tune" in rules:
         return replace(row, inferred=False) if row and _TUNED.search(row.row_id) else None
     if row is not None and not row.inferred:
         return row
-    if host in (maker_id, None):
+    if host == maker_id:
         return maker or row
     if host == UNLISTED or "route" in rules:
         return row
