@@ -16,10 +16,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from service import __version__, catalog
+from service.bodies import ByteBudget
 from service.errors import ServiceError
 from service.families import FAMILIES
 from service.tokenizers import registry as tokenizers
 from service.types import TokenCount
+from service.workers import Workers
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -38,20 +40,20 @@ def error_codes(root: type[ServiceError] = ServiceError) -> frozenset[str]:
 
 
 class Metrics:
-    """One registry an app. `routes` are the path templates that may appear as labels."""
+    """One registry an app."""
 
-    def __init__(self, routes: Iterable[str]) -> None:
+    def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asks for
         self.registry = CollectorRegistry()
-        self._routes = frozenset(routes)
+        self._routes: frozenset[str] = frozenset()
         self._families = frozenset(family.name for family in FAMILIES)
         self._providers = frozenset(family.provider for family in FAMILIES)
         self._codes = error_codes()
         self.in_flight = Gauge("tallystick_requests_in_flight", "Requests being answered.", registry=self.registry)
-        self.busy_workers = Gauge(
+        self._busy_workers = Gauge(
             "tallystick_worker_queue_depth", "Large requests being counted or waiting.", registry=self.registry
         )
-        self.held_bytes = Gauge(
+        self._held_bytes = Gauge(
             "tallystick_held_body_bytes", "Bytes of bodies being read or counted.", registry=self.registry
         )
         self._requests = Counter(
@@ -78,6 +80,12 @@ class Metrics:
         ).set(1)
         ProcessCollector(registry=self.registry)
         self.registry.register(TokenizerCollector())
+
+    def watch(self, workers: Workers, budget: ByteBudget, routes: Iterable[str]) -> None:
+        """Read these at each scrape. `routes` are the path templates that may appear as labels."""
+        self._busy_workers.set_function(lambda: workers.busy)
+        self._held_bytes.set_function(lambda: budget.held)
+        self._routes = frozenset(routes)
 
     def answered(self, route: str, status: int, seconds: float, body_bytes: int) -> None:
         """A request was answered with an HTTP status."""

@@ -1,23 +1,41 @@
-"""Routes that FastAPI documents and does not touch: they are ASGI apps of ours, and the document is made of rows.
-
-FastAPI would parse a body again, run its dependency machinery on every request, and answer a wrong type with a 422
-that repeats what was sent.
-"""
+"""The OpenAPI document, made of the rows that make the routes; nothing of it is needed before somebody asks for it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from fastapi.routing import APIRoute
-from starlette.responses import Response
-from starlette.types import ASGIApp
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
+from service import __version__
 from service.dialects.base import Endpoint
-from service.dialects.native_schema import ErrorAnswer, schema_of
+from service.dialects.native_schema import MODELS, ErrorAnswer, reference
 
 Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the document says of one path and method. `body` and `answer` are schemas, `media` is that of the answer;
+    `others` are further statuses that have the same answer."""
+
+    path: str
+    method: str
+    name: str
+    summary: str
+    tag: str
+    answer: Schema
+    answer_example: Any
+    body: Schema | None = None
+    body_example: Any = None
+    media: str = "application/json"
+    others: Mapping[int, str] | None = None
+    counts: bool = False
+    takes_text: bool = False
+
 
 COUNT_HEADERS: Mapping[str, Schema] = {
     "X-Tallystick-Method": {"schema": {"enum": ["exact", "calibrated", "estimate"]}},
@@ -27,102 +45,79 @@ COUNT_HEADERS: Mapping[str, Schema] = {
     "X-Tallystick-Cost": {"schema": {"type": "string"}, "description": "Decimal USD, or unknown."},
 }
 
-NATIVE_ERRORS: Mapping[str, Any] = {
-    "4XX": {
-        "description": "Refused: code is stable, field is the JSON path of the culprit.",
-        "content": {"application/json": {"schema": schema_of(ErrorAnswer)}},
-    },
-    "503": {
-        "description": "Too busy, or a tokenizer is not available; Retry-After says when to come again.",
-        "content": {"application/json": {"schema": schema_of(ErrorAnswer)}},
-    },
-}
-PROVIDER_ERRORS: Mapping[str, Any] = {
-    "4XX": {"description": "Refused, in the provider's own error envelope."},
-    "503": {"description": "Too busy, in the provider's own error envelope; Retry-After says when to come again."},
-}
+REFUSED = "Refused: code is stable, field is the JSON path of the culprit."
+BUSY = "Too busy, or a tokenizer is not available; Retry-After says when to come again."
+IN_ENVELOPE = " In the provider's own error envelope."
+
+PATH_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 
 
-class DocumentedRoute(APIRoute):
-    """In the OpenAPI document by `documentation`; served by `app` alone."""
-
-    def __init__(self, path: str, app: ASGIApp, methods: list[str], **documentation: Any) -> None:
-        super().__init__(
-            path, _undeclared, methods=methods, response_model=None, response_class=Response, description=" ",
-            **documentation,
+def describe_endpoint(endpoint: Endpoint, *, takes_text: bool = False) -> list[Described]:
+    """One row for each path of an endpoint."""
+    request, response = endpoint.example
+    return [
+        Described(
+            path, "post", endpoint.name if not number else f"{endpoint.name}_{number}", endpoint.summary, endpoint.wire,
+            endpoint.response_schema, response, endpoint.request_schema, request,
+            counts=endpoint.direct is None, takes_text=takes_text,
         )
-        self.app = app
-
-
-async def _undeclared() -> None:
-    """FastAPI reads the signature of this one; it is never called."""
-
-
-def document_endpoint(endpoint: Endpoint, number: int = 0, *, takes_text: bool = False) -> dict[str, Any]:
-    """Keyword arguments of a DocumentedRoute for one of an endpoint's paths (its `number`th)."""
-    parameters = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in re.findall(r"{(\w+)", endpoint.paths[number])
+        for number, path in enumerate(endpoint.paths)
     ]
-    if takes_text:
-        parameters += [
+
+
+def make_document(rows: Iterable[Described], models: Iterable[type[BaseModel]] = MODELS) -> dict[str, Any]:
+    """The whole document; `models` are the schemas that rows refer to."""
+    paths: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        paths.setdefault(PATH_PARAMETER.sub(r"{\1}", row.path), {})[row.method] = _operation(row)
+    modes = [(model, "validation") for model in models]
+    _, schemas = models_json_schema(modes, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tallystick", "version": __version__,
+            "summary": "How many input tokens will this request be billed for?",
+        },
+        "paths": paths,
+        "components": {"schemas": schemas["$defs"]},
+    }
+
+
+def _operation(row: Described) -> dict[str, Any]:
+    content = {row.media: {"schema": row.answer, "example": row.answer_example}}
+    right: dict[str, Any] = {"description": "The answer.", "content": content}
+    if row.counts:
+        right["headers"] = COUNT_HEADERS
+    operation: dict[str, Any] = {
+        "operationId": row.name, "summary": row.summary, "tags": [row.tag], "parameters": _parameters(row),
+        "responses": {
+            "200": right,
+            **{str(status): {"description": text, "content": content} for status, text in (row.others or {}).items()},
+        },
+    }
+    if row.body is not None:
+        bodies: dict[str, Any] = {"application/json": {"schema": row.body, "example": row.body_example}}
+        if row.takes_text:
+            bodies["text/plain"] = {"schema": {"type": "string"}, "example": "Hello, world!"}
+        operation["requestBody"] = {"required": True, "content": bodies}
+        operation["responses"] |= {"4XX": _failure(row, REFUSED), "503": _failure(row, BUSY)}
+    return operation
+
+
+def _parameters(row: Described) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in PATH_PARAMETER.findall(row.path)
+    ]
+    if row.takes_text:
+        found += [
             {"name": name, "in": "query", "schema": {"type": "string"}, "description": "For a text/plain body."}
             for name in ("model", "tokenizer")
         ]
-    request, response = endpoint.example
-    content: dict[str, Any] = {"application/json": {"schema": endpoint.request_schema, "example": request}}
-    if takes_text:
-        content["text/plain"] = {"schema": {"type": "string"}, "example": "Hello, world!"}
-    return {
-        "name": endpoint.name,
-        "summary": endpoint.summary,
-        "tags": [endpoint.wire],
-        "operation_id": f"{endpoint.name}_{number}" if number else endpoint.name,
-        "responses": {
-            200: {
-                "description": "The count.",
-                "headers": COUNT_HEADERS,
-                "content": {"application/json": {"schema": endpoint.response_schema, "example": response}},
-            },
-            **(NATIVE_ERRORS if endpoint.wire == "native" else PROVIDER_ERRORS),
-        },
-        "openapi_extra": {"parameters": parameters, "requestBody": {"required": True, "content": content}},
-    }
+    return found
 
 
-def document(
-    name: str, summary: str, tag: str, answer: Schema, example: Any = None, *, body: Schema | None = None,
-    body_example: Any = None, media: str = "application/json", also: Mapping[int, str] | None = None,
-) -> dict[str, Any]:
-    """Keyword arguments of a DocumentedRoute that is no count endpoint. `also`: other statuses with the same answer."""
-    content = {media: {"schema": answer, **({} if example is None else {"example": example})}}
-    out: dict[str, Any] = {
-        "name": name,
-        "summary": summary,
-        "tags": [tag],
-        "operation_id": name,
-        "responses": {
-            200: {"description": "The answer.", "content": content},
-            **{status: {"description": text, "content": content} for status, text in (also or {}).items()},
-        },
-    }
-    if body is not None:
-        request = {"application/json": {"schema": body, "example": body_example}}
-        out["openapi_extra"] = {"requestBody": {"required": True, "content": request}}
-        out["responses"].update(NATIVE_ERRORS)
-    return out
-
-
-def gather_components(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with every `$defs` of a schema moved to where its references look: components/schemas."""
-    schemas: dict[str, Any] = document.setdefault("components", {}).setdefault("schemas", {})
-    pending: list[Any] = [document["paths"]]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, dict):
-            found = node.pop("$defs", {})
-            schemas.update(found)
-            pending.extend((*node.values(), *found.values()))
-    return document
+def _failure(row: Described, text: str) -> dict[str, Any]:
+    if row.tag != "native":
+        return {"description": text + IN_ENVELOPE}
+    return {"description": text, "content": {"application/json": {"schema": reference(ErrorAnswer)}}}

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 
 import pydantic_core
 from prometheus_client.exposition import choose_encoder
@@ -156,8 +157,8 @@ class Page:
         await send({"type": "http.response.body", "body": content})
 
 
-def pages(readiness: Readiness, metrics: Metrics) -> tuple[Page, ...]:
-    """Alive, ready, metrics, and the list of tokenizers (nothing is loaded for it)."""
+def pages(readiness: Readiness, metrics: Metrics, openapi: Callable[[], Json]) -> tuple[Page, ...]:
+    """Alive, ready, metrics, the list of tokenizers (nothing is loaded for it), and the OpenAPI document."""
 
     def livez(_: Headers) -> Rendered:
         return 200, JSON, b'{"status":"alive"}'
@@ -174,7 +175,12 @@ def pages(readiness: Readiness, metrics: Metrics) -> tuple[Page, ...]:
         rows = [asdict(row) for row in registry.describe_tokenizers()]
         return 200, JSON, pydantic_core.to_json({"tokenizers": rows, "providers": dict(registry.PROVIDER_ALIASES)})
 
+    made = cache(lambda: pydantic_core.to_json(openapi()))
+
+    def document(_: Headers) -> Rendered:
+        return 200, JSON, made()
+
     return (
         Page("/livez", livez), Page("/readyz", readyz), Page("/metrics", metrics_page),
-        Page("/v1/tokenizers", tokenizers),
+        Page("/v1/tokenizers", tokenizers), Page("/openapi.json", document),
     )

@@ -24,14 +24,14 @@ def test_the_self_test_covers_the_default_warm_set() -> None:
 
 def warmed(*names: str) -> Readiness:
     """A readiness whose warming thread has done its work."""
-    readiness = Readiness(names, Metrics(()), Counter.in_memory(0))
+    readiness = Readiness(names, Metrics(), Counter.in_memory(0))
     readiness.start()
     readiness.join()
     return readiness
 
 
 def test_ready_when_every_tokenizer_answers() -> None:
-    assert Readiness(("o200k_base", "gemma3"), Metrics(()), Counter.in_memory(0)).report()[1]["status"] == "starting"
+    assert Readiness(("o200k_base", "gemma3"), Metrics(), Counter.in_memory(0)).report()[1]["status"] == "starting"
     ready, body = warmed("o200k_base", "gemma3").report()
     assert (ready, body["status"]) == (True, "ready")
     assert body["tokenizers"]["gemma3"] == {"ready": True, "engine": "fast", "golden": "ok", "fallbacks": 0}
@@ -78,7 +78,7 @@ def test_an_unknown_name_in_the_warm_set_is_told() -> None:
 
 
 def test_a_stopping_server_is_not_ready() -> None:
-    readiness = Readiness((), Metrics(()), Counter.in_memory(0))
+    readiness = Readiness((), Metrics(), Counter.in_memory(0))
     readiness.start()
     readiness.stop()
     assert readiness.report() == (False, {"status": "draining", "tokenizers": {}})

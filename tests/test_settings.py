@@ -26,7 +26,8 @@ def test_the_default_warm_set_is_of_known_tokenizers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("port", 70_000), ("threads", 0), ("body_seconds", 0), ("log_level", "x"), ("inflight_bytes", 1)]
+    ("name", "value"),
+    [("port", 70_000), ("threads", 0), ("body_seconds", 0), ("log_level", "x"), ("inflight_bytes", 1)],
 )
 def test_nonsense_is_refused(name: str, value: object) -> None:
     with pytest.raises(ValidationError):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from service import catalog
 from service.dialects import get_reader, infer_dialect
 from service.dialects.base import Endpoint, Wire, as_list, as_object, wrong_type
-from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, schema_of
+from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, reference
 from service.errors import InvalidRequest, ServiceError, UnknownModel
 from service.tokenizers.registry import PROVIDER_ALIASES
 from service.types import CountRequest, Json, Prompt, TokenCount, Warned
@@ -209,7 +209,7 @@ COUNT = Endpoint(
     read=_read,
     answer=answer,
     example=(EXAMPLE_BODY, EXAMPLE_ANSWER),
-    request_schema=schema_of(CountBody),
-    response_schema=schema_of(CountAnswer),
+    request_schema=reference(CountBody),
+    response_schema=reference(CountAnswer),
     wire=WIRE.name,
 )

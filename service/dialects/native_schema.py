@@ -113,11 +113,9 @@ class BatchAnswer(_Answer):
     failed: int
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """A reference to a model where OpenAPI keeps schemas, with all that belongs there in `$defs`."""
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    parts = schema.pop("$defs", {})
-    return {"$ref": f"#/components/schemas/{model.__name__}", "$defs": {model.__name__: schema, **parts}}
+def reference(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a model by its name in the OpenAPI document, which makes it of MODELS."""
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
 EXAMPLE_BODY: Json = {"model": "gpt-4o", "text": "Hello, world! 안녕하세요."}
@@ -174,3 +172,7 @@ EXAMPLE_TOKENIZERS: Json = {
     }],
     "providers": {"openai_o200k": "o200k_base"},
 }
+
+MODELS: tuple[type[BaseModel], ...] = (
+    CountBody, CountAnswer, BatchBody, BatchAnswer, ErrorAnswer, TokenizersAnswer,
+)
