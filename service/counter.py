@@ -104,7 +104,7 @@ class Counter:
         warnings = _distinct((*request.warnings, *prompt.warnings, *rendering.warnings))
         answer = TokenCount(
             total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], details,
-            uncounted=rendering.uncounted, warnings=warnings,
+            uncounted=rendering.uncounted, warnings=warnings, modalities=_modalities(rendering),
             rules=rendering.rules, feature=feature, engine=tokenizer.engine,
         )
         return _of_model(answer, model)
@@ -142,6 +142,16 @@ def _count_spans(segment: Segment, tokenizer: Tokenizer) -> Counts:
         at += len(span)
         ends.append(at)
     return (*(tokenizer.count(text[:end], segment.edge) for end in ends[:-1]), tokenizer.count(text, segment.edge))
+
+
+def _modalities(rendering: Rendering) -> dict[str, int]:
+    """Tokens by modality where the renderer names it: a media rule reads `IMAGE:grid`."""
+    tokens: dict[str, int] = {}
+    for overhead in rendering.overheads:
+        modality, colon, _ = overhead.rule.partition(":")
+        if overhead.section == "media" and colon:
+            tokens[modality] = tokens.get(modality, 0) + overhead.tokens
+    return tokens
 
 
 def _vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:

@@ -62,8 +62,8 @@ _DATED = re.compile(r"(?P<base>.+?)-(?:20\d{6}|20\d\d-\d\d-\d\d|latest|0\d\d)|(?
 _MOVING = re.compile(r"gemini-(?:pro|flash|flash-lite)-latest")
 """Names that Google moves from model to model; the price list says where they point."""
 
-_CANONICAL = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
-"""What canonical ids look like, whatever the family rows would take."""
+_CANONICAL = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*(?::20[0-9-]+(?:-v[0-9])?)?")
+"""What canonical ids look like, whatever the family rows would take. OpenAI dates some with a colon."""
 
 _NO_TOKENIZER = re.compile(
     r"(?:grok|nova|titan|muse|mai|sonar|pplx|palmyra|composer|jamba|jurassic|voyage|reka|inkling|ember)(?:[-.].*)?"

@@ -199,5 +199,5 @@ FAMILIES: tuple[Family, ...] = (
     _row("gpt-5-other", r"gpt-(?:[5-9]|[1-9]\d)(?:[.]\d+)?(?:-[a-z0-9.-]+)?|gpt-rosalind-[a-z0-9.-]+", GPT54_ON,
          images=PATCH_56, inferred=True),
     _row("gpt-audio-other", r"gpt-(?:audio|realtime|live|image)-[a-z0-9.-]+", CLASSIC, inferred=True),
-    _row("openai-embedding-other", r"text-embedding-[a-z0-9.-]+", PLAIN, tokenizer=CL100K, inferred=True),
+    _row("openai-embedding-other", r"text-embedding-(?!00[0-9])[a-z0-9.-]+", PLAIN, tokenizer=CL100K, inferred=True),
 )
