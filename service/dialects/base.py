@@ -123,7 +123,8 @@ def kind_of(value: Json) -> str:
     """The JSON type of a value, for messages."""
     if value is None:
         return "null"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+    number = "a number"
+    names = {bool: "a boolean", int: number, float: number, str: "a string", list: "an array", dict: "an object"}
     return names.get(type(value), type(value).__name__)
 
 
@@ -203,7 +204,8 @@ def read_media_data(value: Json, path: str) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if "width" in facts or "height" in facts:
         out["size"] = (
-            round(_positive(facts.get("width"), f"{path}.width")), round(_positive(facts.get("height"), f"{path}.height")),
+            round(_positive(facts.get("width"), f"{path}.width")),
+            round(_positive(facts.get("height"), f"{path}.height")),
         )
     if "seconds" in facts:
         out["seconds"] = _positive(facts["seconds"], f"{path}.seconds")
