@@ -16,7 +16,7 @@ from functools import cache
 import splintr
 
 from service.tokenizers.base import Engine
-from service.tokenizers.fast import INLINE_CHARACTERS
+from service.tokenizers.fast import INLINE_CHARACTERS, ChunkCache
 from service.tokenizers.vocabulary import Vocabulary, any_of
 
 
@@ -78,6 +78,7 @@ class BundledTokenizer(Vocabulary):
     def __init__(self, name: str, fingerprint: str, *, verified: bool) -> None:
         model = BUNDLED[name]
         self._core = splintr.Tokenizer.from_pretrained(name)
+        self._cache = ChunkCache(self._core)
         base = splintr.base_vocab_size(name)
         every = self._core.special_tokens()
         own = {text: token for text, token in every.items() if token < base}
@@ -106,6 +107,7 @@ class BundledTokenizer(Vocabulary):
     def _ordinary(self, text: str) -> array[int]:
         if self._normalise is not None:
             text = self._normalise(text)
+        self._cache.feed(len(text))
         if len(text) <= INLINE_CHARACTERS or self._matched_by_splintr.search(text):
             return array("I", self._core.encode_ordinary(text))
         # this call lets other threads run, but it matches special tokens: only for texts that hold none
