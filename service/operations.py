@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -14,6 +15,8 @@ from service.errors import ServiceError
 from service.metrics import Metrics
 from service.tokenizers import registry
 from service.types import CountRequest, Json, TokenCount, Warned
+
+LOG = logging.getLogger("tallystick")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,9 @@ class CountBatch:
             result = item if isinstance(item, ServiceError) else self.counter.count(item)
         except ServiceError as error:
             result = _placed(error, item.path) if isinstance(item, CountRequest) else error
+        except Exception:  # the other items still have their answers
+            LOG.exception("item failed")
+            result = ServiceError("Something failed inside; the log tells.")
         if isinstance(result, ServiceError):
             self.metrics.rejected(result.code)
         return result

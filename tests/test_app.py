@@ -11,8 +11,11 @@ import httpx
 import pytest
 from starlette.routing import Route
 
-from service.dialects import FOREIGN_ENDPOINTS
+from service.app import BATCH_PATH, ENDPOINTS
+from service.counter import Counter
+from service.dialects.native_schema import EXAMPLE_BATCH_ANSWER, EXAMPLE_BATCH_BODY
 from service.errors import TokenizerUnavailable
+from service.types import CountRequest, TokenCount
 from tests.web import client_of, make_app
 
 
@@ -47,9 +50,9 @@ async def test_path_parameters_are_documented() -> None:
             assert wanted == {row["name"] for row in operation.get("parameters", ()) if row["in"] == "path"}
 
 
-@pytest.mark.parametrize("number", range(len(FOREIGN_ENDPOINTS)))
+@pytest.mark.parametrize("number", range(len(ENDPOINTS)))
 async def test_the_example_of_an_endpoint_is_what_it_answers(number: int) -> None:
-    endpoint = FOREIGN_ENDPOINTS[number]
+    endpoint = ENDPOINTS[number]
     body, expected = endpoint.example
     for path in (path for path in endpoint.paths if "tunedModels" not in path):  # nobody can count for a tuned one
         async with client_of(make_app()) as client:
@@ -57,6 +60,11 @@ async def test_the_example_of_an_endpoint_is_what_it_answers(number: int) -> Non
         assert answer.status_code == 200, answer.text
         assert answer.json() == expected
         assert endpoint.direct or answer.headers["x-tallystick-method"] in ("exact", "calibrated", "estimate")
+
+
+async def test_the_example_of_the_batch_is_what_it_answers() -> None:
+    async with client_of(make_app()) as client:
+        assert (await client.post(BATCH_PATH, json=EXAMPLE_BATCH_BODY)).json() == EXAMPLE_BATCH_ANSWER
 
 
 def test_a_started_service_has_imported_no_engine_and_nothing_that_only_some_requests_need() -> None:
@@ -148,6 +156,22 @@ async def test_a_fault_inside_is_a_500_in_the_wire_that_says_nothing_of_the_text
     assert (answer.status_code, wire_of(answer.json())) == (500, "anthropic")
     assert "hunter2" not in answer.text
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == ["request failed"]
+
+
+async def test_a_fault_in_one_item_leaves_the_others_their_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Counter.count
+
+    def explode(counter: Counter, request: CountRequest) -> TokenCount:
+        if request.texts == ("boom",):
+            raise ZeroDivisionError
+        return real(counter, request)
+
+    monkeypatch.setattr("service.counter.Counter.count", explode)
+    items = [{"tokenizer": "gpt2", "text": text} for text in ("boom", "hello")]
+    async with client_of(make_app()) as client:
+        body = (await client.post(BATCH_PATH, json={"items": items})).json()
+    assert body["results"][0]["error"]["code"] == "internal"
+    assert body["results"][1]["input_tokens"] == 1
 
 
 async def test_a_tokenizer_that_does_not_load_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,11 @@ EXAMPLE_BATCH_ANSWER: Json = {
     "results": [
         EXAMPLE_ANSWER,
         {"error": {
-            "code": "unknown_model", "message": "The model is not known.", "field": "items[1].model", "near": [],
+            "code": "unknown_model",
+            "message": "The model is not known. Name a `tokenizer` (see /v1/tokenizers) for an estimate, or add the "
+            "name to the catalog file.",
+            "field": "items[1].model",
+            "near": [],
         }},
     ],
     "input_tokens": None,
