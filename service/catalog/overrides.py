@@ -12,7 +12,8 @@
     [models."gpt-4o"]                           # a listed model without `like`: only what is given changes
     prices = { input = "2.25", output = "9.00" }
 
-Prices are strings (or integers), so that no binary fraction enters; a bucket that is left out has no price.
+Prices are read as decimals, quoted or not; a bucket that is left out has no price. `[budgets]` in the same file are
+read by `service.named_budgets`.
 """
 
 from __future__ import annotations
@@ -73,6 +74,9 @@ def read_overrides(path: Path) -> Overrides:
         raise CatalogFileError(f"{path}: cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CatalogFileError(f"{path}: is not TOML: {error}") from None
+    unknown = next((key for key in tables if key not in ("aliases", "models", "budgets")), None)
+    if unknown is not None:
+        raise CatalogFileError(f"{path}: {unknown} is not known; known: aliases, models, budgets")
     edition = f"{path.name}@{hashlib.sha256(raw).hexdigest()[:8]}"
     reader = _FileReader(path, edition)
     aliases = {
