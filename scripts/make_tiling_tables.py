@@ -56,6 +56,7 @@ KINDS = "WMPQNVADLS"
 CASES = {"other": 0, "upper": 1, "lower": 2, "caseless": 3}
 SEALED_OR_DECIMAL, ALPHANUMERIC = 0x40, 0x80
 FLOOR_PAGE = 64
+KERNEL_RING = 256
 NO_CODE = 0xFFF  # what a counter looks up for a character of no piece
 MARKERS = (BOW_G, EOW_G, SHIFT_G, CAPS_G)
 
@@ -166,6 +167,7 @@ def check_facts(pieces: Iterable[str]) -> None:
     for blank in " \t":
         lengths = {len(p) for p in pieces if set(p) == {blank}}
         fact(lengths == set(range(1, 17)), "blank pieces are one to sixteen long", blank)
+    fact(max(map(len, pieces)) < KERNEL_RING - 1, "pieces fit in the ring of kernel.c", "")
     fact("\u3000" in pieces and "\n" in pieces, "U+3000 and the newline are pieces", "")
 
 

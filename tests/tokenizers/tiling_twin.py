@@ -7,6 +7,7 @@ set of pieces. It reads the same frozen tables as the service, so it holds on ev
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 
@@ -74,10 +75,14 @@ def seals(run: Run) -> bool:
     return borders(run)[1]
 
 
+@cache
+def lower() -> dict[int, str]:
+    return tables.characters().lower()
+
+
 def mark_word(word: str, family: tables.Family) -> str:
-    chars = tables.characters()
-    case = [chars.case(char) for char in word]
-    lowered = "".join(chars.lower().get(ord(char), char) for char in word)
+    case = [tables.characters().case(char) for char in word]
+    lowered = "".join(lower().get(ord(char), char) for char in word)
     if "ẞ" in word:
         return BOW + word + EOW
     capitals = "upper" in case and "lower" not in case and "caseless" not in case and "İ" not in word
@@ -138,16 +143,24 @@ def pieces_with_blanks(name: str) -> frozenset[str]:
     return pieces(name) | blanks | {"\n" * n for n in tables.vocabulary(name).newlines if n > 1}
 
 
+@cache
+def lengths(name: str) -> dict[str, list[int]]:
+    """Last character -> lengths of the pieces that end in it."""
+    found = defaultdict(set)
+    for piece in pieces_with_blanks(name):
+        found[piece[-1]].add(len(piece))
+    return {char: sorted(some) for char, some in found.items()}
+
+
 def tile(text: str, name: str) -> int:
     """Fewest pieces that spell the stream; a character without a piece costs its floor."""
-    vocabulary, known = tables.vocabulary(name), pieces_with_blanks(name)
-    longest = max(map(len, known))
+    vocabulary, known, lengths_of = tables.vocabulary(name), pieces_with_blanks(name), lengths(name)
     best = [0]
     for end in range(1, len(text) + 1):
         least = best[end - 1] + vocabulary.floor(text[end - 1])
-        for start in range(max(0, end - longest), end - 1):
-            if best[start] + 1 < least and text[start:end] in known:
-                least = best[start] + 1
+        for length in lengths_of.get(text[end - 1], ()):
+            if length <= end and text[end - length : end] in known:
+                least = min(least, best[end - length] + 1)
         best.append(least)
     return best[-1]
 

@@ -7,6 +7,7 @@ Python (`memo.py`): the same numbers, slower.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import struct
@@ -22,6 +23,8 @@ NEWLINES = 512
 """Newline prices that the kernel is given: enough for the ladder to have become periodic (asserted)."""
 PERIODIC_FROM = 1024
 """kernel.c shortens a run of one character to about this; its vocabulary must allow that (asserted)."""
+COMPILER = "Debian clang version 14.0.6"
+"""What compiled kernel.wasm (first line of clang --version)."""
 MAX_IDLE = min(os.cpu_count() or 1, 16)
 """Instances kept for later, a family (1.5 MB each): more threads than cores cannot count at the same time for long."""
 MAX_IDLE_BYTES = 8 << 20
@@ -100,7 +103,10 @@ def _module() -> tuple[Any, Any]:
     config = wasmtime.Config()
     config.parallel_compilation = False  # one small file; and no threads that a fork would lose
     engine = wasmtime.Engine(config)
-    return engine, wasmtime.Module(engine, files(__package__).joinpath("kernel.wasm").read_bytes())
+    module = wasmtime.Module(engine, files(__package__).joinpath("kernel.wasm").read_bytes())
+    atexit.register(engine.close)  # else both complain when the interpreter has already taken their library apart
+    atexit.register(module.close)
+    return engine, module
 
 
 @cache
@@ -114,15 +120,17 @@ def _errors() -> tuple[type[Exception], ...]:
 def _checked(family: Family) -> Kernel:
     """A kernel that counted the golden texts right."""
     try:
+        errors = _errors()
+    except (ImportError, OSError, RuntimeError) as error:  # not installed, or no wheel for this machine
+        raise KernelUnavailable("wasmtime does not import") from error
+    try:
         kernel = Kernel(family)
         golden: dict[str, dict[str, int]] = json.loads(files(__package__).joinpath("data", "golden.json").read_bytes())
         for text, counts in golden.items():
             if kernel.count(text.encode("utf-16-le")) != counts[family.name]:
                 raise KernelUnavailable(f"the kernel miscounts a golden text of {len(text)} characters")
-    except ImportError as error:
-        raise KernelUnavailable("wasmtime does not import") from error
-    except (OSError, RuntimeError) as error:  # no wheel for this machine, or it refuses the module
-        raise KernelUnavailable(f"wasmtime does not run: {type(error).__name__}") from error
+    except errors as error:
+        raise KernelUnavailable(f"the kernel does not run: {type(error).__name__}") from error
     return kernel
 
 

@@ -35,10 +35,11 @@ class Memo(dict[str, Price]):
     def __missing__(self, unit: str) -> Price:
         price = self.price(self.marker.mark(unit))
         if len(unit) <= MAX_KEY:
-            self._room -= ENTRY_BYTES + 2 * len(unit)
-            if self._room < 0:
+            size = ENTRY_BYTES + 2 * len(unit)
+            if size > self._room:
                 self.clear()
                 self._room = self._max_bytes
+            self._room -= size
             self[unit] = price
         return price
 

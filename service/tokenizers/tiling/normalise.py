@@ -58,6 +58,12 @@ def normalise(text: str, fold_quotes: bool) -> str:
     return text
 
 
+def is_changed(char: str) -> bool:
+    """Whether a single character is stripped, replaced, or made a space."""
+    surrogates, _, _, special = _patterns()
+    return special.match(char) is not None or surrogates.match(char) is not None
+
+
 def restore(text: str) -> str:
     """The normalised text with its noncharacters back."""
     for char, escape in ESCAPES.items():

@@ -185,8 +185,7 @@ def fingerprint(family: Family) -> str:
 
 
 def _unpack(name: str) -> tuple[dict[str, Any], dict[str, memoryview]]:
-    packed = files(__package__).joinpath("data", f"{name}.bin.gz").read_bytes()
-    content = memoryview(gzip.decompress(packed))
+    content = memoryview(gzip.decompress(_read(name)))
     (length,) = struct.unpack_from("<I", content)
     header = json.loads(bytes(content[4 : 4 + length]))
     payload = content[4 + length :]
@@ -197,6 +196,10 @@ def _unpack(name: str) -> tuple[dict[str, Any], dict[str, memoryview]]:
         sections[section] = payload[at : at + size]
         at += size
     return header, sections
+
+
+def _read(name: str) -> bytes:
+    return files(__package__).joinpath("data", f"{name}.bin.gz").read_bytes()
 
 
 def _integers(code: str, data: memoryview) -> array[int]:

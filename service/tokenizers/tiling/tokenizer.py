@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import category
 
 from service.tokenizers.base import Engine
 from service.types import Edge
@@ -10,7 +11,7 @@ from service.types import Edge
 from . import tables
 from .kernel import KernelPool, KernelUnavailable
 from .memo import MemoCounter
-from .normalise import normalise
+from .normalise import is_changed, normalise
 from .pieces import Splitter
 
 KERNEL_FROM = 300
@@ -79,6 +80,25 @@ class TilingTokenizer:
             pieces[0] = b" " * head + pieces[0]
             pieces[-1] += b"\n" * (lengths[-1] - 2)
         return pieces
+
+    def can_cut(self, left: str, right: str) -> bool:
+        """Whether the two may be counted apart, with the same sum: True is proved, False is only not proved.
+
+        Where it is True: count(left + right, "inside") = count(left, "inside") + count(right, "inside");
+        count(left + right, "open") = count(left, "open") + count(right, "end");
+        count(left + right, "end") = count(left, "inside") + count(right, "end").
+        It holds before a newline, behind a character that writes the same whether a newline, a letter or nothing
+        follows: not behind a blank (a seam, or one run with the newline), an apostrophe (may open a word), or a mark
+        or symbol letter (would join the letter that `inside` puts there).
+        """
+        if not left or right[:1] != "\n":
+            return False
+        last = left[-1]
+        if self._characters.is_alphanumeric(last):
+            return True
+        kind = self._characters.kind(last)
+        composes = kind == "Q" and category(last)[0] == "M"  # with the letter before it, which then stands at the cut
+        return kind in "PQNVAL" and not composes and last not in "'\u2018\u2019" and not is_changed(last)
 
     def _trim(self, text: str) -> tuple[int, str, int]:
         """The spaces that the frame's ⟨bow⟩ stands for (0 or 1), the normalised text without them and without the

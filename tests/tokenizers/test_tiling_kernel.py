@@ -1,0 +1,152 @@
+"""The compiled kernel: when it is used, what happens without it, and that it gives its memory back."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from service.tokenizers import tiling
+from service.tokenizers.tiling import kernel, tables
+from service.tokenizers.tiling.kernel import KernelPool, KernelUnavailable
+from service.tokenizers.tiling.tokenizer import KERNEL_FROM, TilingTokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+FAMILY = tables.FAMILIES["claude-v3"]
+PROSE = "It's 42 o'clock; the WIRED foxes — 漢字 and ½ — don't care. "
+
+
+def test_the_kernel_is_there_and_passed_its_self_check() -> None:
+    for name in tiling.NAMES:
+        assert tiling.load(name).kernel_missing is None
+
+
+def test_long_texts_go_to_the_kernel_and_short_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    original = KernelPool.count
+
+    def count(pool: KernelPool, text: str) -> int:
+        sizes.append(len(text))
+        return original(pool, text)
+
+    monkeypatch.setattr(KernelPool, "count", count)
+    tokenizer = tiling.load("claude-v4.7")
+    tokenizer.count("x" * (KERNEL_FROM - 1))
+    assert sizes == []
+    tokenizer.count("x" * KERNEL_FROM)
+    assert sizes == [KERNEL_FROM]
+
+
+def test_without_wasmtime_the_memo_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PROSE * 50
+    with_kernel = tiling.load("claude-v3").count(text)
+    kernel._module.cache_clear()
+    kernel._errors.cache_clear()
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
+    tokenizer = tiling.load("claude-v3")
+    assert tokenizer.kernel_missing == "wasmtime does not import"
+    assert tokenizer.count(text) == with_kernel
+
+
+def test_a_kernel_that_miscounts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = kernel._tables(replace(FAMILY, caps_from=0), 0)
+    assert len(wrong) == len(kernel._tables(FAMILY, 0))
+    with pytest.raises(KernelUnavailable, match="golden"):
+        KernelPool(replace(FAMILY, caps_from=0))
+    tokenizer = TilingTokenizer(replace(FAMILY, frame_bow=False))
+    assert tokenizer.kernel_missing is not None
+    assert tokenizer.count("12") == 1
+
+
+def test_a_damaged_module_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    content = (Path(kernel.__file__).parent / "kernel.wasm").read_bytes()
+    (tmp_path / "kernel.wasm").write_bytes(content[: len(content) // 2])
+    kernel._module.cache_clear()
+    monkeypatch.setattr(kernel, "files", lambda package: tmp_path)
+    with pytest.raises(KernelUnavailable, match="does not run"):
+        KernelPool(FAMILY)
+
+
+def test_an_instance_comes_back_to_the_pool_but_not_after_a_very_large_text() -> None:
+    pool = KernelPool(FAMILY)
+    (first,) = pool._idle
+    assert pool.count("Hello") == 1
+    assert pool._idle == [first]
+    large = "word " * 900_000
+    assert pool.count(large + "end") > 900_000
+    assert pool._idle == []
+    assert first.memory_bytes > kernel.MAX_IDLE_BYTES
+    assert pool.count("Hello") == 1
+    assert pool._idle[0].memory_bytes < 2 << 20
+
+
+def test_no_more_instances_are_kept_than_may_be_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "MAX_IDLE", 1)
+    pool = KernelPool(FAMILY)
+    pool._idle.append(kernel.Kernel(FAMILY))
+    taken = pool._idle.pop()
+    assert pool.count("Hello") == 1
+    pool._idle.append(taken)
+    assert pool.count("Hello") == 1
+    assert len(pool._idle) == 2 - 1
+
+
+def test_a_text_that_does_not_fit_is_counted_by_the_memo(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PROSE * 20_000
+    expected = tiling.load("claude-v3").count(text)
+    tokenizer = tiling.load("claude-v3")
+
+    def grow(self: object, store: object, pages: int) -> int:
+        import wasmtime
+
+        raise wasmtime.WasmtimeError("failed to grow memory")
+
+    monkeypatch.setattr("wasmtime.Memory.grow", grow)
+    with pytest.raises(KernelUnavailable, match="bytes"):
+        KernelPool.count(tokenizer._kernels, text)  # type: ignore[arg-type]
+    assert tokenizer.count(text) == expected
+
+
+def test_many_threads_count_the_same() -> None:
+    tokenizer = tiling.load("claude-v4.8")
+    texts = [PROSE * n + str(n) for n in range(1, 60)]
+    expected = [tokenizer.count(text) for text in texts]
+    results: dict[int, list[int]] = {}
+
+    def work(number: int) -> None:
+        results[number] = tokenizer.count_batch(texts)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(results[number] == expected for number in range(6))
+    assert tokenizer._kernels is not None
+    assert len(tokenizer._kernels._idle) <= kernel.MAX_IDLE
+
+
+def test_the_committed_kernel_is_what_its_source_compiles_to(tmp_path: Path) -> None:
+    clang = shutil.which("clang-14") or shutil.which("clang")
+    version = subprocess.run([clang, "--version"], capture_output=True, text=True, check=True).stdout if clang else ""
+    if kernel.COMPILER not in version:
+        pytest.skip(f"the bytes are compared only with {kernel.COMPILER}; their behaviour always is")
+    built = tmp_path / "kernel.wasm"
+    subprocess.run(["sh", ROOT / "scripts" / "build_kernel.sh", built], check=True, timeout=60)
+    assert built.read_bytes() == (Path(kernel.__file__).parent / "kernel.wasm").read_bytes()
+
+
+@pytest.mark.parametrize("text", [
+    "=" * 3_000, "." * 5_001 + "x", "a" * 4_000, "\n" * 3_000 + "x", " " * 4_000 + "x", "'" * 2_500, "½\ufe0f" * 1_200,
+    "-*-" * 900, "😀" * 700, "\u0301" * 1_500, "x" + "·" * 4_100 + "!", "#" * 2_047, "#" * 2_048, "#" * 2_049,
+], ids=lambda text: ascii(text[:2]))
+def test_long_runs_cost_the_same_in_both_counters(text: str) -> None:
+    for name in tiling.NAMES:
+        tokenizer = tiling.load(name)
+        assert tokenizer._kernels is not None
+        assert tokenizer._kernels.count(text) == tokenizer._memo.count(text)
