@@ -23,62 +23,57 @@ from service.renderers.anthropic_tools import NAMESPACE
 
 # ---------------------------------------------------------------- media
 
-STANDARD_IMAGES = ImageRule(1568, 1568)  # official; 17 rows from 1x1 to 1001x1001 px
-HIGH_IMAGES = ImageRule(2576, 4784, after=2)  # official; 5 rows of Sonnet 5 up to 512x512 px, 3 with a text behind
+STANDARD_IMAGES = ImageRule(1568, 1568)  # official; 19 rows from 1x1 to 1001x1001 px
+HIGH_IMAGES = ImageRule(2576, 4784, after=2)  # official; 7 rows up to 512x512 px, 3 of them with a text behind
 
-# Claude 3.5 Haiku: one 640x480 image (+19) and one blank letter page (+46), 4 rows of early 2026. With a token at the
-# end of each row of patches both fit.
-HAIKU_35_IMAGES = replace(STANDARD_IMAGES, row_ends=True)
+# Claude 3.5 Haiku, 6 rows of 2025 and 2026: 23 x 18 patches cost 24 x 18, 11 x 12 cost 12 x 12, a letter page of
+# 34 x 45 costs 34 x 46.
+HAIKU_35_IMAGES = replace(STANDARD_IMAGES, even=True)
 
-DOCUMENTS = DocumentRule()  # 14 rows: 3 PDFs and 4 texts, Sonnet 4 to Sonnet 4.6
-NEW_DOCUMENTS = DocumentRule(citations=775, band=4)  # only seen inside web fetch results: 3 rows of Sonnet 5
+# 20 rows of Claude 3.5 Haiku to Sonnet 4.6: 5 PDFs of one page and 5 texts. Citations: 6 rows, with 2 and 4 chunks.
+DOCUMENTS = DocumentRule()
+NEW_DOCUMENTS = DocumentRule(wrapper=44, citations=708, chunk=20)  # 8 rows of Opus 4.8 and Sonnet 5, 2 chunks each
 
 # ---------------------------------------------------------------- hidden definitions of the provider's own tools
 
 OLD_DEFINITIONS: Mapping[str, Definition] = {
-    "memory_20250818": Definition(1069, 2),  # 2 rows of Sonnet 4.5, November 2025
-    "tool_search_tool_bm25_20251119": Definition(188),  # 10 rows of Sonnet 4.5 and 4.6
-    "tool_search_tool_regex_20251119": Definition(213, 2),  # 1 row of Sonnet 4.5
-    "web_fetch_20250910": Definition(527),  # 3 rows of Sonnet 4, Sonnet 4.5 and Haiku 4.5
+    "memory": Definition(1069, 2),  # memory_20250818: 2 rows of Sonnet 4.5, November 2025
+    "tool_search_tool_bm25": Definition(188),  # 20251119: 10 rows of Sonnet 4.5 and 4.6
+    "tool_search_tool_regex": Definition(213, 2),  # 20251119: 1 row of Sonnet 4.5
+    "web_fetch_20250910": Definition(527),  # 4 rows of Sonnet 4, 4.5, 4.6 and Haiku 4.5
     "web_search_20250305": Definition(1708, 3),  # 1 row of Sonnet 4.5, beside web fetch
     "bash_20241022": Definition(245, 5),  # official, as are the others without a row
-    "bash_20250124": Definition(244, 5),
-    "text_editor_20241022": Definition(700, 10),
-    "text_editor_20250124": Definition(700, 10),
-    "text_editor_20250429": Definition(700, 10),
-    "text_editor_20250728": Definition(700, 10),
+    "bash": Definition(244, 5),
+    "text_editor": Definition(700, 10),
     "computer_20241022": Definition(683, 60),
-    "computer_20250124": Definition(735, 60),
-    "computer_20251124": Definition(735, 60),
-    # The definitions below were only seen together with what the tool brought back; the values are differences.
-    "web_search": Definition(1700, 300),  # web_search_20260318, 2 rows of Haiku 4.5
+    "computer": Definition(735, 60),
+    # Only seen together with what the tool brought back: the values are differences.
+    "web_search": Definition(1700, 300),  # web_search_20260318: 2 rows of Haiku 4.5
     "web_fetch": Definition(600, 300),
-    "code_execution": Definition(1780, 300),  # code_execution_20260120, 3 rows of Sonnet 4.5 and 4.6
-    "": Definition(500, 500),
+    "code_execution": Definition(1780, 300),  # code_execution_20260120: 3 rows of Sonnet 4.5 and 4.6
 }
-"""By type; a key without a date serves every other version of that tool, "" any other tool."""
+"""By type; a name without a date serves the other versions of that tool."""
 
 NEW_DEFINITIONS: Mapping[str, Definition] = {
-    "tool_search_tool_bm25_20251119": Definition(264),  # 12 rows of Opus 4.8 and Fable 5
-    "tool_search_tool_regex_20251119": Definition(299, 15),  # as the other generation's, by the ratio of bm25
-    "web_fetch_20250910": Definition(764, 4),  # 3 rows of Sonnet 5, one conversation of August 2026
-    "memory_20250818": Definition(1500, 80),
-    "web_search_20250305": Definition(2430, 150),
-    "bash_20250124": Definition(325, 5),  # official
-    "text_editor_20250728": Definition(700, 150),  # official, the same number for all generations
-    "computer_20251124": Definition(735, 200),  # official, the same number for all generations
-    "computer_toolset_20260801": Definition(4230, 60),  # official 4,520 to 4,590 with the tool prompt
-    "browser_toolset_20260801": Definition(6320, 60),  # official 6,610 to 6,670 with the tool prompt
+    "tool_search_tool_bm25": Definition(264),  # 20251119: 12 rows of Opus 4.8 and Fable 5
+    "tool_search_tool_regex": Definition(299, 15),  # the older value by the ratio of the two bm25
+    "web_fetch_20250910": Definition(760, 1),  # 5 rows of Sonnet 5 and Opus 4.8
+    "memory": Definition(1500, 80),  # the older value by the ratio of the two vocabularies on English text
+    "web_search_20250305": Definition(2430, 150),  # likewise
+    "bash": Definition(325, 5),  # official
+    "text_editor": Definition(700, 300),  # official, the same number for all generations
+    "computer": Definition(735, 300),  # official, the same number for all generations
+    "computer_toolset": Definition(4230, 60),  # official: 4,520 to 4,590 with the tool prompt
+    "browser_toolset": Definition(6320, 60),  # official: 6,610 to 6,670 with the tool prompt
     "web_search": Definition(2430, 450),
     "web_fetch": Definition(850, 400),
     "code_execution": Definition(2500, 500),
-    "": Definition(700, 700),
 }
 
 # ---------------------------------------------------------------- templates
 
 _OLD = AnthropicRules(
-    name="anthropic-4.5", layout="document", prefix=1, turn=3, reply=3,  # 494 rows; 1,351 texts
+    name="anthropic-4.5", layout="document", prefix=1, turn=3, reply=3,  # 496 rows; 1,351 texts
     tools=ToolPrompt(496, 588, 288, 590),  # official; rows 117 of 118, 25 of 25, 2 of 2, 13 of 13
     images=STANDARD_IMAGES, documents=DOCUMENTS, definitions=OLD_DEFINITIONS,
     thinking=ThinkingRule(enabled=29),  # 13 of 13 rows; the block: 1 row of Haiku 4.5
@@ -88,8 +83,8 @@ _NEW = AnthropicRules(
     name="anthropic-5-sonnet", layout="turns", prefix=2, turn=2, reply=2,  # 62 rows; 1,351 texts
     tools=ToolPrompt(354, 474, 354, 474),  # official; 10 of 10, 6 of 6 and 1 row of Sonnet 5
     images=HIGH_IMAGES, documents=NEW_DOCUMENTS, definitions=NEW_DEFINITIONS,
-    thinking=ThinkingRule(kept=True, band=12),  # official; the switch costs nothing in 3 rows; no row with a block
-    schema=113, schema_band=30,  # no row: the older value by the ratio of the two vocabularies on English text
+    thinking=ThinkingRule(kept=True),  # official; the switch costs nothing in 5 rows
+    schema=118,  # 3 rows of Opus 4.8 and Sonnet 5
     deferred=93,  # 17 rows of Opus 4.8 and Fable 5
     search_rate=0.57,  # 2 rows of Sonnet 5
 )
@@ -119,8 +114,8 @@ CLAUDE_35_HAIKU = replace(
     images=HAIKU_35_IMAGES,
 )
 CLAUDE_37 = replace(
-    _OLD, name="anthropic-3.7", tools=ToolPrompt(313, 315, 271, 273, band=33),  # as Claude 4; older pages: 346, 313
-    thinking=ThinkingRule(enabled=28),  # 3 of 4 rows; the fourth, of 2026, has 29
+    _OLD, name="anthropic-3.7", tools=ToolPrompt(312, 314, 270, 272, band=1),  # 3 rows of May 2025
+    thinking=ThinkingRule(enabled=28),  # 5 of 6 rows; the sixth, of 2026, has 29
 )
 CLAUDE_4 = replace(
     _OLD, name="anthropic-4", tools=ToolPrompt(313, 315, 271, 273),  # official; rows 28 of 29, 3 of 3, -, 8 of 8
@@ -128,18 +123,20 @@ CLAUDE_4 = replace(
 CLAUDE_45 = _OLD
 CLAUDE_45_OPUS = replace(_OLD, name="anthropic-4.5-opus", thinking=replace(_OLD.thinking, kept=True))  # official
 CLAUDE_46 = replace(
-    _OLD, name="anthropic-4.6", tools=ToolPrompt(497, 589, 289, 591),  # official; rows 24 of 24, 3 of 3, -, -
-    thinking=ThinkingRule(  # 1 row; adaptive 2 rows without tools, 5 with; blocks 3 rows
-        enabled=28, adaptive=17, kept=True, opening=f" <{NAMESPACE}thinking>\n", closing=f"\n</{NAMESPACE}thinking>\n\n"
+    _OLD, name="anthropic-4.6", tools=ToolPrompt(497, 589, 289, 591),  # official; rows 26 of 26, 3 of 3, -, -
+    documents=replace(DOCUMENTS, citations=472),  # 2 rows
+    thinking=ThinkingRule(  # enabled 3 rows; adaptive 2 rows alone, 1 with a system prompt, 6 with tools
+        enabled=28, adaptive=17, adaptive_system=1, kept=True,  # official
+        adaptive_tags=(f"<{NAMESPACE}thinking>\n", f"\n</{NAMESPACE}thinking>\n\n"),  # 4 rows
     ),
-    schema=80,  # 1 row
+    schema=80,  # 3 rows
 )
 CLAUDE_47 = replace(
     _OLD, name="anthropic-4.7", turn=4, reply=6,  # 1,351 texts; 3 rows
     tools=ToolPrompt(675, 804, 675, 804, band=15),  # official
     images=HIGH_IMAGES, documents=NEW_DOCUMENTS, definitions=NEW_DEFINITIONS,
-    thinking=replace(CLAUDE_46.thinking, enabled=0, adaptive=0, band=12),  # 1 row of adaptive
-    schema=_NEW.schema, schema_band=_NEW.schema_band, search_rate=_NEW.search_rate,
+    thinking=replace(CLAUDE_46.thinking, enabled=0, adaptive=0, adaptive_system=0, band=4),  # 1 row of adaptive
+    schema=_NEW.schema, search_rate=_NEW.search_rate,
 )
 CLAUDE_48 = replace(_NEW, name="anthropic-4.8", tools=ToolPrompt(290, 410, 290, 410))  # official; 12 rows of auto
 CLAUDE_5_SONNET = _NEW
@@ -194,5 +191,5 @@ FAMILIES: tuple[Family, ...] = (
     _row(_ANY, r"3(?:[.-]\d)?", CLAUDE_3_HAIKU, V3, inferred=True),
     _row(_ANY, r"4(?:[.-][0-6])?", CLAUDE_45, V3, inferred=True),
     _row(_ANY, r"4[.-]7", CLAUDE_47, V47, inferred=True),
-    _plain(r"claude-(?:[a-z]+-)?[5-9].*|claude-(?:opus|sonnet|haiku|fable|mythos)", CLAUDE_LATER, V48, inferred=True),
+    _plain(rf"claude-(?:[a-z]+-)?[5-9](?:[.-].*)?|claude-(?:{_ANY})", CLAUDE_LATER, V48, inferred=True),
 )

@@ -44,6 +44,9 @@ TASK_BUDGET = 33
 COMPACTION = 95
 """Around the summary that a compaction block puts in place of what stood before it (1 row, Sonnet 4.6)."""
 
+CITATIONS_BAND = 10
+"""Both ways; the chunks that citations cut a text into were only counted on three texts."""
+
 RESULT_REPLY = 2
 """Turns layout: after a turn that ends in a tool result (15 of 15 rows)."""
 
@@ -112,7 +115,8 @@ def _gather(messages: Sequence[Message]) -> Iterator[Message]:
 def _write_script(
     builder: RenderingBuilder, rules: AnthropicRules, prompt: Prompt, messages: Sequence[Message]
 ) -> Script:
-    script = Script(rules, builder, {tool.name: tool for tool in prompt.tools})
+    declared = {tool.name: tool for tool in prompt.tools}
+    script = Script(rules, builder, declared, enabled=prompt.thinking == "enabled")
     for message, kept in zip(messages, keeps_thinking(prompt, rules, messages), strict=True):
         script.message(message, keep_thinking=kept)
     builder.cost("frame", rules.prefix, "prefix")
@@ -217,25 +221,28 @@ def _system_text(builder: RenderingBuilder, part: Part) -> str:
 def _write_switches(
     builder: RenderingBuilder, rules: AnthropicRules, prompt: Prompt, *, has_tools: bool, has_system: bool
 ) -> None:
-    """What thinking, structured output, a task budget and citations bring."""
-    if prompt.thinking == "enabled":
-        builder.cost("frame", rules.thinking.enabled + (1 if has_tools and rules.thinking.enabled else 0), "thinking")
+    """What thinking, structured output, a task budget and citations bring.
+
+    Tools, the thinking prompt, the system prompt and the schema prompt are joined by one token each.
+    """
+    enabled = prompt.thinking == "enabled" and rules.thinking.enabled > 0
+    if enabled:
+        builder.cost("frame", rules.thinking.enabled + has_tools, "thinking")
     elif prompt.thinking == "adaptive" and not has_tools:
-        builder.cost("frame", rules.thinking.adaptive, "adaptive_thinking")
+        adaptive = rules.thinking.adaptive_system if has_system else rules.thinking.adaptive
+        builder.cost("frame", adaptive, "adaptive_thinking")
     if prompt.output is not None and prompt.output.schema is not None:
         schema = json.dumps(prompt.output.schema, ensure_ascii=False, indent=2)
         builder.text("schema", f"\n{schema}\n", "inside")
-        builder.cost("schema", rules.schema + (1 if has_tools or has_system else 0), "structured_output")
-        if rules.schema_band:
-            builder.doubt(-rules.schema_band, rules.schema_band, "structured_output")
+        builder.cost("schema", rules.schema + (has_tools or has_system or enabled), "structured_output")
     budget = prompt.options.get("task_budget")
     if isinstance(budget, int):
         builder.text("frame", str(budget))
-        builder.cost("frame", TASK_BUDGET + (1 if rules.layout == "turns" else 0), "task_budget")
+        builder.cost("frame", TASK_BUDGET + (rules.layout == "turns"), "task_budget")
         builder.doubt(-8, 8, "task_budget")
     if any(_cites(part) for message in prompt.messages for part in message.parts):
         builder.cost("frame", rules.documents.citations, "citations")
-        builder.doubt(-10 - 10 * rules.documents.band, 10 + 10 * rules.documents.band, "citations")
+        builder.doubt(-CITATIONS_BAND, CITATIONS_BAND, "citations")
 
 
 def _cites(part: Part) -> bool:

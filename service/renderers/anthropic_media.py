@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
 
 from service.renderers.anthropic_rules import AnthropicRules, ImageRule
@@ -18,6 +20,9 @@ PATCH = 28
 
 PAGE_EDGE, PAGE_PATCHES = 1568, 1568
 """Limits of a PDF page's image on every tier (14 recorded pages; letter 34 x 45, A4 33 x 47 patches)."""
+
+BLANK_PAGE = 1
+"""More for a page without text (4 rows, one file, Claude 3.5 Haiku)."""
 
 CHARS_PER_TOKEN = 3.0
 """Cautious, for a document that is only described by its length."""
@@ -65,7 +70,7 @@ def page_tokens(width: float, height: float, rule: ImageRule) -> int:
 
 
 def _patches(columns: int, rows: int, rule: ImageRule) -> int:
-    return rows * (columns + 1) if rule.row_ends else rows * columns
+    return (rows + rows % 2) * (columns + columns % 2) if rule.even else rows * columns
 
 
 # ---------------------------------------------------------------- images
@@ -95,29 +100,39 @@ def write_document(builder: RenderingBuilder, rules: AnthropicRules, part: Docum
         if words:
             builder.cost("media", rule.title, "document_title")
             builder.text("media", f">{words}</", "inside")  # they stand between tags
-    if rule.band:
-        builder.doubt(-rule.band, rule.band, "document")
     if isinstance(part, Document):
         _write_parts(builder, rules, part)
     else:
         _write_file(builder, rules, part)
 
 
+_SENTENCE_END = re.compile(r"[.!?]\s++(?=\S)")
+
+
+def _write_chunks(builder: RenderingBuilder, rules: AnthropicRules, texts: Sequence[str]) -> None:
+    """What citations cost in a document: marks around each sentence of one text, or around each of several."""
+    chunks = len(texts) if len(texts) > 1 else sum(1 + len(_SENTENCE_END.findall(text)) for text in texts)
+    builder.cost("media", rules.documents.chunk * chunks, "citable_chunks")
+
+
 def _write_parts(builder: RenderingBuilder, rules: AnthropicRules, document: Document) -> None:
-    texts = []
+    texts: list[str] = []
     for part in document.parts:
         if isinstance(part, Text):
             texts.append(part.text)
         else:
             write_image(builder, rules, part)
+    if document.citations:
+        _write_chunks(builder, rules, texts)
     if texts or not document.parts:
-        _write_words(builder, "".join(texts), rules.documents.text)
+        builder.cost("media", rules.documents.text, "text_document")
+        _write_words(builder, "".join(texts))
 
 
-def _write_words(builder: RenderingBuilder, text: str, around: int) -> None:
-    """Words on lines of their own: the line breaks around them are in the text, hence one token less."""
-    builder.cost("media", around - 1, "document_text")
+def _write_words(builder: RenderingBuilder, text: str) -> None:
+    """Words on lines of their own. One of the two line breaks is in the wrapper's cost already."""
     builder.text("media", f"\n{text}\n", "inside")
+    builder.cost("media", -1, "line_break")
 
 
 def _write_file(builder: RenderingBuilder, rules: AnthropicRules, media: Media) -> None:
@@ -130,7 +145,8 @@ def _write_file(builder: RenderingBuilder, rules: AnthropicRules, media: Media) 
         return
     text = file_text(media)
     if text is not None:
-        _write_words(builder, text, rules.documents.text)
+        builder.cost("media", rules.documents.text, "text_document")
+        _write_words(builder, text)
         return
     page = page_tokens(*LETTER, rules.images) + rules.images.block
     assumed = page + 1_500
@@ -142,9 +158,11 @@ def _write_file(builder: RenderingBuilder, rules: AnthropicRules, media: Media) 
 def _write_pdf(builder: RenderingBuilder, rules: AnthropicRules, media: Media, pdf: Pdf) -> None:
     for page in pdf.pages:
         _write_page(builder, rules, page)
+        if media.citations:
+            _write_chunks(builder, rules, [page.text])
     more = len(pdf.pages) - 1
-    if more > 0:  # only single pages were recorded; the markup around a page's words may stand once for all
-        builder.doubt(-rules.documents.page_text * more, 3 * more, "pdf_of_several_pages")
+    if more > 0:  # only single pages were recorded: each may have markup of its own
+        builder.doubt(-2 * more, 12 * more, "pdf_of_several_pages")
     if not pdf.complete:
         builder.miss(media.path, "document", "the text of a page could not be read")
 
@@ -153,7 +171,9 @@ def _write_page(builder: RenderingBuilder, rules: AnthropicRules, page: Page) ->
     builder.cost("media", page_tokens(page.width, page.height, rules.images) + rules.images.block, "pdf_page")
     text = unicodedata.normalize("NFKC", page.text)
     if text.strip():
-        _write_words(builder, text, rules.documents.page_text)
+        _write_words(builder, text)
+    else:
+        builder.cost("media", BLANK_PAGE, "blank_page")
 
 
 def _write_described(builder: RenderingBuilder, rules: AnthropicRules, media: Media) -> None:
@@ -164,12 +184,14 @@ def _write_described(builder: RenderingBuilder, rules: AnthropicRules, media: Me
     chars = media.text_chars
     assumed = math.ceil((1_500 * len(pages) if chars is None else chars) / (1 if chars is None else CHARS_PER_TOKEN))
     if assumed:
-        builder.cost("media", assumed + rules.documents.page_text * max(1, len(pages)), "described_text")
+        builder.cost("media", assumed, "described_text")
         builder.miss(media.path, "document", "its text was not sent: counted by its length", assumed)
 
 
 def write_search_result(builder: RenderingBuilder, rules: AnthropicRules, result: SearchResult) -> None:
     builder.cost("messages", rules.documents.search_result, "search_result")
-    builder.doubt(-10, 10, "search_result")  # 1 row, Haiku 4.5
+    builder.doubt(-60, 10, "search_result")  # 1 row, Haiku 4.5, with citations
+    if result.citations:
+        builder.cost("messages", rules.documents.chunk * len(result.parts), "citable_chunks")
     for words in (result.source, result.title, *(part.text for part in result.parts)):
         builder.text("messages", words)

@@ -35,7 +35,7 @@ class ImageRule:
     """28 px patches after the aspect-preserving resize into `max_edge` px and `max_patches`.
 
     `block` is what an image costs beside its patches, `after` what the next block of its turn costs more, `in_result`
-    what an image costs more inside a tool result. With `row_ends` every row of patches ends in one token more.
+    what an image costs more inside a tool result. `even` says that a side of an odd number of patches has one more.
     """
 
     max_edge: int
@@ -43,40 +43,43 @@ class ImageRule:
     block: int = 3
     after: int = 1
     in_result: int = 10
-    row_ends: bool = False
+    even: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRule:
     """Tokens of a document block beside its words and page images.
 
-    `wrapper` for any document, `text` around the words of a text document, `page_text` around those of a PDF page, `title` around a title (and a context) and its two inner brackets,
-    `citations` the prompt that citations anywhere bring, `search_result` around a search result's three texts.
+    `wrapper` for any document, `text` more for one that is given as text, `title` around a title (and a context)
+    without the two brackets next to it. `citations` is the prompt that citations anywhere bring, `chunk` the marks of
+    each stretch that can be cited, `search_result` what stands around a search result's texts.
     """
 
-    wrapper: int = 30
-    text: int = 11
-    page_text: int = 10
+    wrapper: int = 40
+    text: int = 1
     title: int = 5
-    citations: int = 546
-    search_result: int = 14
-    band: int = 0
+    citations: int = 470
+    chunk: int = 19
+    search_result: int = 71
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingRule:
-    """`enabled` and `adaptive` are the prompts that the thinking switch adds (adaptive only without tools).
+    """`enabled` is the prompt that `thinking: enabled` adds, `adaptive` that of `adaptive` where there is neither a
+    system prompt nor a tool, `adaptive_system` what it adds to a system prompt without tools.
 
-    `kept` says that thinking of earlier turns stays in the prompt. `opening` and `closing` stand around its text;
-    `band` is how far their tokens may be off.
+    `kept` says that thinking of earlier turns stays in the prompt. In the document layout a block is text between
+    tags: `enabled_tags`, or `adaptive_tags` where thinking is not switched on by `enabled`. `band` is how far the
+    tokens of the tags may be off.
     """
 
     enabled: int = 0
     adaptive: int = 0
+    adaptive_system: int = 0
     kept: bool = False
-    opening: str = "<thinking>\n"
-    closing: str = "\n</thinking>\n\n"
-    band: int = 4
+    enabled_tags: tuple[str, str] = ("<thinking>", "\n</thinking>\n\n")
+    adaptive_tags: tuple[str, str] = ("<thinking>", "\n</thinking>\n\n")
+    band: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,6 @@ class AnthropicRules:
     definitions: Mapping[str, Definition] = field(default_factory=dict)
     thinking: ThinkingRule = ThinkingRule()
     schema: int = 79
-    schema_band: int = 0
     call_joint: str = "\n\n"
     deferred: int = 0
     search_rate: float = 0.48

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from service.renderers.anthropic_rules import AnthropicRules
-from service.types import Message, Prompt, Text, Thinking, ToolResult
+from service.types import Message, Prompt, Thinking, ToolResult
 
 _TAG_BYTES = 16
 """The cipher text of a signature is so much longer than the thinking (12 of 12 signatures, Sonnet 4 to 4.6)."""
@@ -100,7 +100,3 @@ def _asks(message: Message) -> bool:
     if message.role != "user":
         return False
     return any(not isinstance(part, ToolResult) for part in message.parts) or not message.parts
-
-
-def shows_thinking(message: Message) -> bool:
-    return any(isinstance(part, Thinking) or (isinstance(part, Text) and part.thought) for part in message.parts)

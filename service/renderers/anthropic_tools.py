@@ -55,11 +55,13 @@ def tool_prompt_tokens(rules: AnthropicRules, choice: ToolChoice) -> int:
     return rules.tools.auto_single if single else rules.tools.auto
 
 
-def find_definition(rules: AnthropicRules, kind: str) -> Definition:
-    """The hidden definition of a tool type: its own row, its undated name's, or the one of any other tool."""
-    rows = rules.definitions
-    undated = kind.rpartition("_")[0]
-    return rows.get(kind) or rows.get(undated) or rows.get("") or Definition(0)
+def find_definition(rules: AnthropicRules, kind: str) -> Definition | None:
+    """The hidden definition of a tool type: its own row, or the one that serves all versions of the tool."""
+    return rules.definitions.get(kind) or rules.definitions.get(kind.rpartition("_")[0])
+
+
+UNKNOWN_DEFINITION = 600
+"""What a tool type without a row may cost more than the text it is declared in; the known ones cost 190 to 2,500."""
 
 
 def write_tools(
@@ -82,10 +84,20 @@ def write_tools(
     builder.text("tools", "".join(definition_text(tool) for tool in tools if is_own(tool)), "inside")
     for tool in tools:
         if not is_own(tool):
-            hidden = find_definition(rules, tool.kind)
-            builder.cost("tools", hidden.tokens, "hidden_definition")
-            if hidden.band:
-                builder.doubt(-hidden.band, hidden.band, "hidden_definition")
+            _write_hidden(builder, rules, tool)
+
+
+def _write_hidden(builder: RenderingBuilder, rules: AnthropicRules, tool: Tool) -> None:
+    """A tool that the provider defines; one without a row is counted from what was sent."""
+    hidden = find_definition(rules, tool.kind)
+    if hidden is None:
+        builder.text("tools", dumps(dict(tool.raw)), "inside")
+        builder.miss(tool.path, "tool", "its definition is not known: counted from its text")
+        builder.doubt(0, UNKNOWN_DEFINITION, "hidden_definition")
+        return
+    builder.cost("tools", hidden.tokens, "hidden_definition")
+    if hidden.band:
+        builder.doubt(-hidden.band, hidden.band, "hidden_definition")
 
 
 # ---------------------------------------------------------------- calls and results in the conversation

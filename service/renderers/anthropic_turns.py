@@ -82,12 +82,14 @@ class Turn:
 class Script:
     """Writes messages into turns; what is not text goes to the builder at once.
 
-    `tools` are the declared tools by name, `names` the called tool of each call id.
+    `tools` are the declared tools by name, `names` the called tool of each call id; `enabled` says that thinking was
+    switched on by `enabled`.
     """
 
     rules: AnthropicRules
     builder: RenderingBuilder
     tools: Mapping[str, Tool]
+    enabled: bool = False
     turns: list[Turn] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     additions: int = 0
@@ -186,16 +188,25 @@ class Script:
         turn = self._turn("assistant")
         if turn.last in ("text", "call", "result"):
             turn.write("\n\n")
-        rule = self.rules.thinking
         for part in parts:
             hidden = hidden_thinking_tokens(part, self.rules.layout)
             if hidden:
                 self.builder.cost("messages", hidden, "hidden_thinking")
                 self.builder.miss(part.path, "thinking", "its text is not shown: counted by its length", hidden)
-            turn.write(rule.opening + ("" if hidden else part.text) + rule.closing)
-            if rule.band:
-                self.builder.doubt(-rule.band, rule.band, "thinking_block")
+            self._thought(turn, "" if hidden else part.text)
+        if self.rules.thinking.band:
+            self.builder.doubt(-self.rules.thinking.band, self.rules.thinking.band, "thinking_block")
         turn.last = "thinking"
+
+    def _thought(self, turn: Turn, text: str) -> None:
+        if self.rules.layout == "turns":
+            turn.cut("tag")
+            self.builder.cost("messages", 2, "thinking_tags")
+            self.builder.text("messages", text)
+            turn.write("\n\n")
+            return
+        tags = self.rules.thinking.enabled_tags if self.enabled else self.rules.thinking.adaptive_tags
+        turn.write(tags[0] + text + tags[1])
 
     # ------------------------------------------------------------ calls and results
 
