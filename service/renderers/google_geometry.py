@@ -35,7 +35,8 @@ def tile_count(size: Size) -> int:
     """
     if max(size) <= SMALL_SIDE:
         return 1
-    shrink = min(1.0, MAX_SIDE / max(size))
-    width, height = (max(1.0, side * shrink) for side in size)
+    longest = max(*size, MAX_SIDE)
+    # Whole pixels, by whole numbers: 5,766 x (3,072 / 5,766) is a little over 3,072 as a float and would cost a row.
+    width, height = (max(1, math.floor(Fraction(side) * MAX_SIDE / Fraction(longest))) for side in size)
     crop = min(768, max(256, math.floor(min(width, height) / 1.5)))
     return 1 + math.ceil(width / crop) * math.ceil(height / crop)

@@ -104,6 +104,10 @@ def test_a_picture_has_one_to_seventeen_tiles_unless_it_is_a_ribbon(width: int, 
     assert tiles <= (17 if max(width, height) <= 3 * min(width, height) else 1 + 12 * 4)
 
 
+def test_shrinking_a_picture_costs_no_tile_by_rounding() -> None:
+    assert tile_count((4_325, 5_766)) == tile_count((2_304, 3_072)) == 13
+
+
 # ---------------------------------------------------------------- pages, as billed
 
 
