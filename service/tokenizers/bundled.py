@@ -23,12 +23,14 @@ from service.tokenizers.vocabulary import Vocabulary, any_of
 @dataclass(frozen=True, slots=True)
 class BundledModel:
     """`added_tokens` is what the model's own post-processor adds (1 for a bos); `pieces` are the added strings that
-    always match; `normalise` is what the model's tokenizer does to text first and splintr leaves out.
+    always match; `normalise` is what the model's tokenizer does to text first and splintr leaves out; `marked` says that
+    splintr spells a blank in a token as U+2581 (it decodes whole texts rightly).
     """
 
     added_tokens: int
     pieces: tuple[str, ...] = ()
     normalise: Callable[[str], str] | None = None
+    marked: bool = False
 
 
 @cache
@@ -55,6 +57,9 @@ DEEPSEEK_V3_PIECES = (
     "<｜tool▁sep｜>",
 )
 
+MARK = "\u2581".encode()
+"""What SentencePiece writes for a blank."""
+
 BUNDLED: dict[str, BundledModel] = {
     "llama3": BundledModel(1),
     "llama2": BundledModel(1),
@@ -66,7 +71,7 @@ BUNDLED: dict[str, BundledModel] = {
     "glm4": BundledModel(2),
     "kimi": BundledModel(0),
     "phi4": BundledModel(0),
-    "gemma4": BundledModel(1),
+    "gemma4": BundledModel(1, marked=True),
 }
 
 
@@ -87,6 +92,7 @@ class BundledTokenizer(Vocabulary):
             added_tokens=model.added_tokens, verified=verified,
         )
         self._normalise = model.normalise
+        self._marked = model.marked
         self._pieces = {text: own[text] for text in model.pieces}
         self._piece_at = any_of(self._pieces)
         self._matched_by_splintr = any_of(every)
@@ -121,4 +127,4 @@ class BundledTokenizer(Vocabulary):
             found: bytes = self._core.decode_token_bytes(token)
         except ValueError:
             return None
-        return found
+        return found.replace(MARK, b" ") if self._marked else found

@@ -31,16 +31,23 @@ class Splitter:
         if not text:
             return [b""] if self._head == FRAME else []
         pieces: list[bytes] = []
+        known: dict[tuple[str, int], tuple[list[bytes], int]] = {}
         context = self._head
         for unit in unit_pattern().findall(text):
-            marked = self._marker.mark(unit)
-            if unit[0] in BLANKS:
-                pieces += [b" "] * (context == SEAM) + [b""] * (context == FRAME and marked.opening == "bare")
-                pieces += self._blanks(unit)
-            else:
-                pieces += self._tiles(_stream(unit, marked, context))
-            context = marked.right
+            found = known.get((unit, context))
+            if found is None:
+                found = known[unit, context] = self._unit(unit, context)
+            pieces += found[0]
+            context = found[1]
         return [*pieces, b" "] if context == SEAM else pieces
+
+    def _unit(self, unit: str, context: int) -> tuple[list[bytes], int]:
+        """The pieces of a unit in its context, and the context it leaves."""
+        marked = self._marker.mark(unit)
+        if unit[0] not in BLANKS:
+            return self._tiles(_stream(unit, marked, context)), marked.right
+        pieces = [b" "] * (context == SEAM) + [b""] * (context == FRAME and marked.opening == "bare")
+        return pieces + self._blanks(unit), marked.right
 
     def newlines(self, count: int) -> list[int]:
         """Lengths of the pieces of a run of newlines, the longest last."""
