@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from service.catalog import CatalogModel
-from service.errors import ServiceError
+from service.errors import ServiceError, TokenizerUnavailable
 from service.pricing import Quote, quote
 from service.types import TokenCount
 from service.usage import usage_of
@@ -47,7 +47,10 @@ def compare(
     resolve: Callable[[str], CatalogModel],
     output_tokens: int = 0,
 ) -> list[Row]:
-    """A row for each of `model_refs` (repeats once), the cheapest first. `output_tokens` are priced along."""
+    """A row for each of `model_refs` (repeats once), the cheapest first. `output_tokens` are priced along.
+
+    Raises what `count` raises where the input is at fault; what is wrong with a model stands in its row.
+    """
     rows = [_row(ref, count, resolve, output_tokens) for ref in dict.fromkeys(model_refs)]
     return sorted(rows, key=lambda row: row.rank)
 
@@ -57,8 +60,11 @@ def _row(
 ) -> Row:
     try:
         model = resolve(model_ref)
-        counted = count(model_ref)
     except ServiceError as error:
+        return Row(model_ref, error=error)
+    try:
+        counted = count(model_ref)
+    except TokenizerUnavailable as error:
         return Row(model_ref, error=error)
     usage = usage_of({"input": counted.input_tokens, "output": output_tokens, "requests": 1})
     return Row(model_ref, counted, model, quote(model, usage))

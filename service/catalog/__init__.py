@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from service.catalog.limits import Limits
-from service.catalog.listing import PriceRow, PriceStatus, listed_names, version
+from service.catalog.listing import PriceRow, PriceStatus, version
 from service.catalog.models import CatalogModel, Match, Resolver
 from service.catalog.overrides import CatalogFileError, Overrides, read_overrides
 from service.errors import InvalidRequest, UnknownModel
@@ -40,18 +39,9 @@ class Catalog:
         if self.file is not None:
             self._resolver = _resolver_of(self.file)
 
-    def models(self) -> Iterator[CatalogModel]:
-        """Every listed model that can be counted, and the user's own, each canonical id once, in order of names."""
-        seen: set[str] = set()
-        overrides = self._resolver.overrides
-        for name in sorted({*listed_names(), *overrides.models, *overrides.aliases}):
-            try:
-                model = self.resolve(name)
-            except UnknownModel:
-                continue
-            if model.model_id not in seen:
-                seen.add(model.model_id)
-                yield model
+    def models(self) -> tuple[CatalogModel, ...]:
+        """Every listed model that can be counted, and the user's own, each canonical id once, in order of ids."""
+        return self._resolver.listed
 
 
 def _resolver_of(file: Path) -> Resolver:

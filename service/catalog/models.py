@@ -121,6 +121,19 @@ class Resolver:
         )
 
     @cached_property
+    def listed(self) -> tuple[CatalogModel, ...]:
+        """Every listed model that can be counted, and the user's own, each canonical id once, in order of ids."""
+        found: dict[str, CatalogModel] = {}
+        for name in sorted({*listed_names(), *self.overrides.models}):
+            try:
+                model = self._listed(name, name)
+            except UnknownModel:
+                continue
+            if model.model_id not in found or model.model_ref == model.model_id:
+                found[model.model_id] = model
+        return tuple(found[model_id] for model_id in sorted(found))
+
+    @cached_property
     def _neighbours(self) -> Neighbours:
         return Neighbours(
             [name for name in listed_names() if find_family(name)] + [*self.overrides.aliases, *self.overrides.models]
