@@ -98,7 +98,8 @@ CLAUDE_3_OPUS = replace(
     _CLAUDE_3, name="anthropic-3-opus", tools=ToolPrompt(530, 296, 530, 296),  # rows 2 of 2, 1 row; official 530, 281
 )
 CLAUDE_3_SONNET = replace(
-    _CLAUDE_3, name="anthropic-3-sonnet", tools=ToolPrompt(159, 250, 159, 250, band=15),  # official 159, 235; other models: 15 more
+    _CLAUDE_3, name="anthropic-3-sonnet",
+    tools=ToolPrompt(159, 250, 159, 250, band=15),  # official 159, 235; other models: 15 more
 )
 CLAUDE_3_HAIKU = replace(
     _CLAUDE_3, name="anthropic-3-haiku", tools=ToolPrompt(264, 355, 266, 357),  # rows 1 row, 2 of 2; official 264, 340
@@ -107,14 +108,16 @@ CLAUDE_35_JUNE = replace(
     _CLAUDE_3, name="anthropic-3.5-sonnet-june", tools=ToolPrompt(294, 276, 294, 276),  # 1 row each; official 294, 261
 )
 CLAUDE_35_OCTOBER = replace(
-    _CLAUDE_3, name="anthropic-3.5-sonnet-october", tools=ToolPrompt(313, 314, 271, 272, band=1),  # 1 row each, October 2025; official 346, 313
+    _CLAUDE_3, name="anthropic-3.5-sonnet-october",
+    tools=ToolPrompt(313, 314, 271, 272, band=1),  # 1 row each, October 2025; official 346, 313
 )
 CLAUDE_35_HAIKU = replace(
     _CLAUDE_3, name="anthropic-3.5-haiku", tools=ToolPrompt(264, 355, 266, 357),  # rows 9 of 9, 3 of 3, 1 row, -
     images=HAIKU_35_IMAGES,
 )
 CLAUDE_37 = replace(
-    _OLD, name="anthropic-3.7", tools=ToolPrompt(313, 315, 271, 273, band=1),  # 1 row of October 2025; 1 less in 3 of May
+    _OLD, name="anthropic-3.7",
+    tools=ToolPrompt(313, 315, 271, 273, band=1),  # 1 row of October 2025; 1 less in 3 of May
     thinking=ThinkingRule(enabled=28),  # 6 of 7 rows; the seventh, of 2026, has 29
 )
 CLAUDE_4 = replace(

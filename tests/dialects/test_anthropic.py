@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import anthropic
 import httpx2 as httpx
 import pytest
-from anthropic import Anthropic
 
 from service.counter import Counter
 from service.dialects.anthropic import CONTEXT_EDITS, ENDPOINTS, READERS, WIRE, read_messages
@@ -259,9 +259,9 @@ def serve(request: httpx.Request) -> httpx.Response:
         return httpx.Response(status, json=envelope)
 
 
-def client(base_url: str = "http://test") -> Anthropic:
-    transport = httpx.MockTransport(serve)
-    return Anthropic(api_key="k", base_url=base_url, http_client=httpx.Client(transport=transport), max_retries=0)
+def client(base_url: str = "http://test") -> anthropic.Anthropic:
+    http_client = httpx.Client(transport=httpx.MockTransport(serve))
+    return anthropic.Anthropic(api_key="k", base_url=base_url, http_client=http_client, max_retries=0)
 
 
 def test_the_official_sdk_counts() -> None:
@@ -288,9 +288,9 @@ def test_the_beta_tells_the_count_before_edits() -> None:
 
 
 def test_the_sdk_raises_its_own_errors() -> None:
-    import anthropic
+    narrated: Any = [{"role": "narrator", "content": "x"}]
     with pytest.raises(anthropic.BadRequestError) as refused:
-        client().messages.count_tokens(model="claude-sonnet-5", messages=[{"role": "narrator", "content": "x"}])  # type: ignore[typeddict-item]
+        client().messages.count_tokens(model="claude-sonnet-5", messages=narrated)
     assert refused.value.body == {
         "type": "error",
         "error": {"type": "invalid_request_error", "message": "messages[0].role must be user, assistant or system."},

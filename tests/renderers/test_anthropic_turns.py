@@ -59,7 +59,7 @@ def test_a_text_behind_the_results_opens_a_turn_of_the_users() -> None:
 
 
 def test_a_forced_choice_after_a_result_costs_one_less() -> None:
-    forced = {"tool_choice": {"type": "any"}}
+    forced: dict[str, Any] = {"tool_choice": {"type": "any"}}
     assert costs(draw(loop({"content": "4"}, **forced)))["tool_prompt"] == 587
     assert costs(draw(body(tools=[WEATHER], **forced)))["tool_prompt"] == 588
     assert costs(draw(loop({"content": "4"}, **forced), NEW))["tool_prompt"] == 474
