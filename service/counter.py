@@ -8,25 +8,20 @@ the event loop or in a worker thread. Batch, compare, the command line and the p
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 
 from service import catalog, method
-from service.cache.base import CountCache, Counts, segment_key
-from service.cache.memory import MemoryCache
 from service.catalog import CatalogModel
 from service.errors import InvalidRequest
 from service.features import main_feature
 from service.renderers.allowance import file_allowance
+from service.segments import SegmentCounter
 from service.tokenizers import registry
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
-from service.types import CountRequest, Prompt, Rendering, Section, Segment, TokenCount, Warned
-
-CACHE_FROM_CHARS = 2_000
-"""Shorter segments are counted again: hashing them and taking the cache's lock costs as much as counting."""
+from service.types import CountRequest, Prompt, Rendering, Section, TokenCount, Warned
 
 Render = Callable[[Prompt, CatalogModel], Rendering]
 
@@ -39,15 +34,14 @@ def _renderer(name: str) -> Render:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Counts requests. `counts` holds segment counts, `secret` keys their hashes (random per process without Redis)."""
+    """Counts requests; texts of segments by `segments`, which remembers what it counted."""
 
-    counts: CountCache
-    secret: bytes
+    segments: SegmentCounter
 
     @classmethod
     def in_memory(cls, cache_bytes: int = 64 << 20) -> Counter:
         """A counter with the embedded default: a cache in this process."""
-        return cls(MemoryCache(cache_bytes), secrets.token_bytes(32))
+        return cls(SegmentCounter.in_memory(cache_bytes))
 
     def count(self, request: CountRequest) -> TokenCount:
         """The count of a request; raises ServiceError (unknown model or tokenizer, nothing to count)."""
@@ -72,7 +66,7 @@ class Counter:
         if request.special_tokens == "parse":
             counts = [len(_vocabulary(tokenizer).encode(text, parse_special=True)) for text in texts]
         else:
-            counts = [self._segment(Segment((("messages", text),)), tokenizer)[-1] if text else 0 for text in texts]
+            counts = self.segments.texts(texts, tokenizer)
         if request.add_special_tokens:
             counts = [n + tokenizer.added_tokens for n in counts]
         total = sum(counts)
@@ -111,37 +105,10 @@ class Counter:
 
     def _details(self, rendering: Rendering, tokenizer: Tokenizer) -> dict[Section, int]:
         """Tokens by section, zeros left out."""
-        details: dict[Section, int] = {}
-        for segment in rendering.segments:
-            before = 0
-            for (section, _), upto in zip(segment.spans, self._segment(segment, tokenizer), strict=True):
-                details[section] = details.get(section, 0) + upto - before
-                before = upto
+        details = self.segments.by_section(rendering.segments, tokenizer)
         for overhead in rendering.overheads:
             details[overhead.section] = details.get(overhead.section, 0) + overhead.tokens
         return {section: tokens for section, tokens in details.items() if tokens}
-
-    def _segment(self, segment: Segment, tokenizer: Tokenizer) -> Counts:
-        if sum(len(text) for _, text in segment.spans) < CACHE_FROM_CHARS:
-            return _count_spans(segment, tokenizer)
-        key = segment_key(segment, tokenizer.fingerprint, self.secret)
-        counts = self.counts.get(key)
-        if counts is None:
-            counts = _count_spans(segment, tokenizer)
-            self.counts.put(key, counts)
-        return counts
-
-
-def _count_spans(segment: Segment, tokenizer: Tokenizer) -> Counts:
-    """Tokens of the text up to the end of each span; the whole is always counted as one text."""
-    if len(segment.spans) == 1:
-        return (tokenizer.count(segment.spans[0][1], segment.edge),)
-    text = segment.text
-    ends, at = [], 0
-    for _, span in segment.spans:
-        at += len(span)
-        ends.append(at)
-    return (*(tokenizer.count(text[:end], segment.edge) for end in ends[:-1]), tokenizer.count(text, segment.edge))
 
 
 def _modalities(rendering: Rendering) -> dict[str, int]:

@@ -1,36 +1,79 @@
-"""What a cache of counts is asked to do."""
+"""What a cache of counts is asked to do, and the keys under which it is asked.
+
+A key is a keyed hash of the text under the tokenizer's data; without the secret it tells nothing of the text. Its
+parts are length-prefixed, so that ("ab", "c") and ("a", "bc") differ. Values are counts: integers, never text.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Protocol
+from typing import Any, Protocol
 
-from service.types import Segment
+from service import __version__
+from service.types import Section, Segment
 
 Counts = tuple[int, ...]
-"""Tokens of a segment's text up to the end of each of its spans, in order; the last is the whole."""
+"""Of a segment: tokens up to the end of each of its spans, in order; the last is the whole. Of a run: tokens by
+section, in the order of SECTIONS."""
+
+KEY_BYTES = 20
 
 
 class CountCache(Protocol):
-    """Maps a key to the counts of a segment. A miss is None; a failure is a miss, never an error."""
+    """Maps a key to counts. A miss is None; a failure is a miss, never an error."""
 
     def get(self, key: bytes) -> Counts | None: ...
 
     def put(self, key: bytes, counts: Counts) -> None: ...
 
 
+class CacheEvents(Protocol):
+    """What happens in the caches, told once a request and tier; for metrics."""
+
+    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
+        """`tier` is request, memory or redis; `outcome` is hit, miss, garbage or failed."""
+        ...
+
+    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
+        """`texts` texts of `size` bytes (UTF-8) together were given to a tokenizer."""
+        ...
+
+    def redis_written(self, outcome: str, number: int) -> None:
+        """Entries written behind: `outcome` is stored, dropped (the queue was full) or failed."""
+        ...
+
+
+class NoEvents:
+    """Told, and forgets."""
+
+    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None: ...
+
+    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
+
+    def redis_written(self, outcome: str, number: int) -> None: ...
+
+
 def segment_key(segment: Segment, fingerprint: str, secret: bytes) -> bytes:
-    """32 bytes that stand for this segment under this tokenizer data; without `secret` they tell nothing of the text.
+    """Stands for this segment under this tokenizer data and this version of the service.
 
-    Parts are length-prefixed, so that ("ab", "c") and ("a", "bc") differ, and sections are left out on purpose: they
-    do not change a count.
+    Sections are left out on purpose: they do not change a count.
     """
-    digest = hashlib.blake2b(key=secret, digest_size=32)
-    digest.update(f"{fingerprint}|{segment.edge}|{len(segment.spans)}".encode())
+    digest = open_digest(b"segment", fingerprint, secret)
+    digest.update(f"{segment.edge}|{len(segment.spans)}".encode())
     for _, text in segment.spans:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(b"|%d|" % len(data))
-        digest.update(data)
-    return digest.digest()
+        add_text(digest, text)
+    return bytes(digest.digest())
 
 
+def open_digest(kind: bytes, fingerprint: str, secret: bytes) -> Any:
+    """A hash to be fed; keys of different kinds never meet."""
+    digest = hashlib.blake2b(key=secret, digest_size=KEY_BYTES, person=kind)
+    digest.update(f"{__version__}|{fingerprint}|".encode())
+    return digest
+
+
+def add_text(digest: Any, text: str, section: Section | None = None) -> None:
+    """Feed a text with its length in front of it, and its section where that matters."""
+    data = text.encode("utf-8", "surrogatepass")
+    digest.update(f"|{section}|{len(data)}|".encode() if section else b"|%d|" % len(data))
+    digest.update(data)

@@ -1,0 +1,100 @@
+"""Both tiers as one: memory first, and Redis where counting would take longer than asking it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+from service.cache.base import CacheEvents, Counts, NoEvents
+from service.cache.cost import CountingCost
+from service.cache.memory import MemoryCache
+
+AskWhen = Literal["worthwhile", "always"]
+
+
+class RemoteCache(Protocol):
+    """The second tier, shared by processes. Nothing here raises; what fails is a miss."""
+
+    @property
+    def up(self) -> bool:
+        """Whether it may be asked now."""
+        ...
+
+    @property
+    def round_trip_seconds(self) -> float | None:
+        """How long asking takes, as measured; None as long as nobody asked."""
+        ...
+
+    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Counts]:
+        """What is known of `keys`. Blocks for a round trip."""
+        ...
+
+    def put(self, key: bytes, counts: Counts) -> None:
+        """Written behind: this returns at once."""
+        ...
+
+
+class TieredCache:
+    """`costs` is what counting takes here. With `ask_when` "always", Redis is asked whatever it costs (for tests)."""
+
+    def __init__(
+        self, memory: MemoryCache, remote: RemoteCache | None = None, events: CacheEvents | None = None,
+        ask_when: AskWhen = "worthwhile",
+    ) -> None:
+        self.memory = memory
+        self.remote = remote
+        self.events: CacheEvents = events or NoEvents()
+        self.costs = CountingCost()
+        self.ask_when = ask_when
+
+    def has(self, key: bytes) -> bool:
+        """Whether memory has it."""
+        return key in self.memory
+
+    def get(self, key: bytes) -> Counts | None:
+        """From memory alone."""
+        return self.memory.get(key)
+
+    def looked_up(self, hits: int, misses: int) -> None:
+        """Tell what came of looking into memory."""
+        if hits:
+            self.events.looked_up("memory", "hit", hits)
+        if misses:
+            self.events.looked_up("memory", "miss", misses)
+
+    def put(self, key: bytes, counts: Counts, seconds: float) -> None:
+        """Keep counts that took `seconds` to find; Redis gets them where it would be asked for them."""
+        self.memory.put(key, counts)
+        if self.remote is not None and self._is_worth(self.remote, seconds):
+            self.remote.put(key, counts)
+
+    def would_ask(self, seconds: float) -> bool:
+        """Whether Redis is worth asking instead of counting for `seconds`; never on an event loop."""
+        return self.remote is not None and self._is_worth(self.remote, seconds) and not self.must_not_wait()
+
+    @staticmethod
+    def must_not_wait() -> bool:
+        """Whether this is an event loop's thread: whoever waits here makes every other request wait."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        return True
+
+    def ask(self, keys: Sequence[bytes]) -> Mapping[bytes, Counts]:
+        """What Redis knows of `keys`; memory knows it from now on."""
+        if self.remote is None:
+            return {}
+        found = self.remote.get_many(keys)
+        for key, counts in found.items():
+            self.memory.put(key, counts)
+        return found
+
+    def _is_worth(self, remote: RemoteCache, seconds: float) -> bool:
+        if not remote.up:
+            return False
+        if self.ask_when == "always":
+            return True
+        round_trip = remote.round_trip_seconds
+        return round_trip is not None and seconds > round_trip
