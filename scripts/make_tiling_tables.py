@@ -3,9 +3,8 @@
     python -m scripts.make_tiling_tables            # writes service/tokenizers/tiling/data/*.gz
     python -m scripts.make_tiling_tables --check    # compares with what is committed, writes nothing
 
-Run it on the Python whose Unicode version the tables are to carry (README of the package: `.python-version`).
-The tiling counter cuts a text where no vocabulary piece can span the cut. `check_facts` asserts over every piece what
-those cuts rest on, so a new vocabulary that breaks one stops here, loudly, and never reaches a count.
+Run it on the Python whose Unicode version the tables are to carry (`.python-version`).
+A vocabulary that breaks one of `scripts/tiling_facts.py` is refused.
 """
 
 from __future__ import annotations
@@ -13,34 +12,22 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
-import importlib
-import itertools
 import json
 import struct
 import sys
 import unicodedata
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
 import ctok
-from ctok.constants import (
-    BOW_G,
-    CAPS_G,
-    DIGIT,
-    EOW_G,
-    ESCAPED_MARKER_LITERALS,
-    MARKER_GLYPHS,
-    PUNCT,
-    SHIFT_G,
-    SPACE,
-    WORDY,
-)
+from ctok.constants import BOW_G, CAPS_G, EOW_G, ESCAPED_MARKER_LITERALS, MARKER_GLYPHS, SHIFT_G
 from ctok.engine import char_cost
 from ctok.main import _model
 
-rules = importlib.import_module("ctok.normalize")  # `ctok.normalize` names a function, too
+from scripts.tiling_facts import check_facts, fact, kind_of, long_runs, rules, run_lengths
+from service.tokenizers.tiling.tables import CASES, FLOOR_PAGE, KINDS, NO_CODE
 
 DATA = Path(__file__).resolve().parents[1] / "service" / "tokenizers" / "tiling" / "data"
 VOCABULARIES = {"v3": "v3", "v4_7": "v4.7"}
@@ -52,43 +39,11 @@ type File = tuple[dict[str, object], dict[str, bytes]]
 GENERATIONS = {"claude-v3": ("3.0", 7), "claude-v4.7": ("4.7", 11), "claude-v4.8": ("4.8", 6)}
 """Tokenizer -> ctok's version, and the tokens of the frame that ctok counts with every text."""
 
-KINDS = "WMPQNVADLS"
-CASES = {"other": 0, "upper": 1, "lower": 2, "caseless": 3}
 SEALED_OR_DECIMAL, ALPHANUMERIC = 0x40, 0x80
-FLOOR_PAGE = 64
-KERNEL_RING = 256
-NO_CODE = 0xFFF  # what a counter looks up for a character of no piece
 MARKERS = (BOW_G, EOW_G, SHIFT_G, CAPS_G)
 
 
-class BrokenFact(AssertionError):
-    """A vocabulary piece or a character that the decomposition does not allow for."""
-
-
-def fact(holds: bool, what: str, where: str) -> None:
-    if not holds:
-        raise BrokenFact(f"{what}: {where!a}")
-
-
 # ---------------------------------------------------------------- characters
-
-
-def kind_of(char: str) -> str:
-    """One of KINDS (see `tables.Characters`). Astral characters are all lone: asserted in `check_astral`."""
-    if ord(char) > 0xFFFF or 0xD800 <= ord(char) <= 0xDFFF:
-        return "L"
-    cls = rules.classify(char)
-    if cls == SPACE:
-        return "S"
-    if cls == WORDY:
-        return "M" if rules._stray_mark(char) else "W"
-    if cls == DIGIT:
-        return "D" if char.isascii() else "A"
-    if cls == PUNCT:
-        return "P"
-    if rules._is_selector(char):
-        return "V"
-    return {"letter": "L", "number": "N", "punct": "Q"}[rules._hard_kind(char)]
 
 
 def case_of(char: str) -> str:
@@ -104,7 +59,7 @@ def record_of(char: str) -> int:
     kind = kind_of(char)
     record = KINDS.index(kind)
     if kind in "WM":
-        record |= CASES[case_of(char)] << 4
+        record |= CASES.index(case_of(char)) << 4
         record |= SEALED_OR_DECIMAL * rules._marks_like_punct(char)
     if kind == "N":
         record |= SEALED_OR_DECIMAL * (unicodedata.category(char) == "Nd")
@@ -154,87 +109,6 @@ def characters() -> File:
 
 
 # ---------------------------------------------------------------- vocabularies
-
-
-def check_facts(pieces: Iterable[str]) -> None:
-    """Assert what every cut rests on (the facts are listed in `tiling/__init__.py`)."""
-    pieces = frozenset(pieces)
-    for piece in pieces:
-        for left, right in itertools.pairwise(piece):
-            check_pair(left, right, piece)
-    digits = {str(n).zfill(width) for width in (1, 2, 3) for n in range(10**width)}
-    fact(digits == {p for p in pieces if p.isascii() and p.isdigit()}, "digit pieces are all of one to three", "")
-    for blank in " \t":
-        lengths = {len(p) for p in pieces if set(p) == {blank}}
-        fact(lengths == set(range(1, 17)), "blank pieces are one to sixteen long", blank)
-    fact(max(map(len, pieces)) < KERNEL_RING - 1, "pieces fit in the ring of kernel.c", "")
-    fact("\u3000" in pieces and "\n" in pieces, "U+3000 and the newline are pieces", "")
-
-
-def check_pair(left: str, right: str, piece: str) -> None:
-    fact(left != EOW_G, "nothing follows <eow>", piece)
-    fact(right not in (SHIFT_G, CAPS_G), "nothing precedes a case marker", piece)
-    if right == BOW_G:
-        fact(left in (SHIFT_G, CAPS_G), "only a case marker precedes <bow>", piece)
-    elif left in (SHIFT_G, CAPS_G):
-        fact(False, "only <bow> follows a case marker", piece)
-    elif left == BOW_G:
-        fact(kind_of(right) in "WMPQN" and right != EOW_G, "<bow> opens words, punctuation and numbers", piece)
-    elif right == EOW_G:
-        fact(kind_of(left) in "WMPQN", "<eow> closes words, punctuation and numbers", piece)
-    else:
-        check_kinds(left, right, piece)
-
-
-def check_kinds(left: str, right: str, piece: str) -> None:
-    a, b = kind_of(left), kind_of(right)
-    if a in "WM":
-        fact(b in "WM", "a word joins only itself", piece)
-    elif a == "P":
-        contraction = b == "W" and left == "'" == piece[0]
-        fact(b == "P" or contraction, "punctuation joins punctuation and contraction suffixes", piece)
-    elif a in "QN":
-        fact(b in "PQN", "symbols and numbers join punctuation, symbols and numbers", piece)
-    elif a == "D":
-        fact(b == "D", "ASCII digits join only themselves", piece)
-    elif a == "S":
-        fact(left == right, "a blank piece repeats one character", piece)
-    else:
-        fact(False, "selectors, Arabic-Indic digits and lone letters join nothing", piece)
-
-
-def run_lengths(pieces: Iterable[str], char: str) -> list[int]:
-    return sorted({len(piece) for piece in pieces if set(piece) == {char}})
-
-
-def periodic_from(lengths: Sequence[int]) -> int:
-    """From which run length on one more longest piece costs exactly one more token.
-
-    Found by computing costs up to the square of the longest length; beyond it the coin argument holds (any
-    `longest` shorter coins contain a subset that sums to a multiple of it).
-    """
-    longest = lengths[-1]
-    costs = [0]
-    for n in range(1, longest * longest + 2 * longest):
-        costs.append(1 + min(costs[n - k] for k in lengths if k <= n))
-    return max((n + 1 for n in range(len(costs) - longest) if costs[n + longest] != costs[n] + 1), default=0)
-
-
-def long_runs(pieces: Iterable[str]) -> dict[str, list[int]]:
-    """Characters with pieces of eight or more repeats: [longest, periodic_from]."""
-    pieces = frozenset(pieces)
-    runs = {}
-    for char in sorted({p[0] for p in pieces if len(p) >= 8 and len(set(p)) == 1 and p[0] not in " \t"}):
-        lengths = run_lengths(pieces, char)
-        fact(lengths[0] == 1, "a repeated character is a piece by itself", char)
-        inner = max(longest_run(piece, char) for piece in pieces)
-        fact(inner == lengths[-1], "no piece holds a longer run than the piece of the run alone", char)
-        runs[char] = [lengths[-1], periodic_from(lengths)]
-    return runs
-
-
-def longest_run(piece: str, char: str) -> int:
-    return max((len(list(run)) for key, run in itertools.groupby(piece) if key == char), default=0)
 
 
 def backward_trie(pieces: Iterable[str], code: dict[str, int]) -> Trie:

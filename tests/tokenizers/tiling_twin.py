@@ -125,15 +125,18 @@ def stream(text: str, family: tables.Family) -> str:
 def pieces(name: str) -> frozenset[str]:
     """Every piece of two or more characters of a vocabulary, read back out of its double array."""
     words = tables.vocabulary(name)
+    children = defaultdict(list)
+    for at, cell in enumerate(words.cells):
+        children[at - (cell & 0xFFF)].append(cell)
     found, stack = set(), [("", words.root)]
     while stack:
         tail, base = stack.pop()
-        for code, symbol in enumerate(words.symbols, 1):
-            cell = words.cells[base + code]
-            if cell & 0xFFF == code:
+        for cell in children[base]:
+            if cell:
+                piece = words.symbols[(cell & 0xFFF) - 1] + tail
+                stack.append((piece, cell >> 13))
                 if cell & 0x1000:
-                    found.add(symbol + tail)
-                stack.append((symbol + tail, cell >> 13))
+                    found.add(piece)
     return frozenset(found)
 
 

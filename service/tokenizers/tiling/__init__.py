@@ -7,29 +7,30 @@ runs disappears), and then spelled with the fewest pieces of a vocabulary. It do
 
 1. If no piece holds the neighbours a and b, no tile spans them, and min(xa|by) = min(xa) + min(by). Characters that no
    piece covers are priced one by one, so they never span a cut.
-2. Over all pieces of both vocabularies (`scripts/make_tiling_tables.py` asserts it, and stops on one that breaks it):
+2. Over all pieces of both vocabularies (`scripts/tiling_facts.py` asserts it, and refuses one that breaks it):
    nothing follows ⟨eow⟩; nothing precedes a case marker; only a case marker precedes ⟨bow⟩; word characters join only
    word characters; ASCII digits only digits, and every string of one to three digits is a piece and none is longer; a
-   blank piece repeats one blank; lone characters (Han, Hangul, astral), variation selectors and Arabic-Indic digits join
-   nothing; punctuation joins punctuation and the suffix of a contraction; other symbols and numbers join each other and
-   punctuation on their right, but punctuation joins none of them on its right.
+   blank piece repeats one blank; lone characters (Han, Hangul, astral), variation selectors and Arabic-Indic digits
+   join nothing; punctuation joins punctuation and the suffix of a contraction; other symbols and numbers join each
+   other and punctuation on their right, but punctuation joins none of them on its right.
    So these are always cuts: after ⟨eow⟩, before [⟨shift⟩|⟨caps⟩]⟨bow⟩, around every run of digits, lone characters and
    blanks, and between punctuation and another symbol. n digits cost ceil(n/3), n spaces ceil(n/16).
 3. The markers of a run depend on the run and on what touches it: a word always has its own (but for a contraction, and
-   after stray marks, which are one word with it); punctuation, symbols and numbers take ⟨bow⟩ only from a space on their
-   left and ⟨eow⟩ only from a single space on their right. So a unit needs to know only which of four contexts is on its
-   left: nothing, a space that is counted, a space that vanishes if a ⟨bow⟩ follows, the frame (`units.py`).
+   after stray marks, which are one word with it); punctuation, symbols and numbers take ⟨bow⟩ only from a space on
+   their left and ⟨eow⟩ only from a single space on their right. So a unit needs to know only which of four contexts is
+   on its left: nothing, a space that is counted, a space that vanishes if a ⟨bow⟩ follows, the frame (`units.py`).
 
 Traps that only fuzzing found: a word that ends in a circled letter blocks the contraction after it; a number run that
 mixes decimal digits with others takes no ⟨bow⟩ of its own, so the frame's is tiled with it; a ⟨bow⟩ can make a run of
-punctuation cheaper; a space before a newline still gives ⟨eow⟩ to what is on its left; the raw, not the normalised, first
-character decides whether the frame absorbs a leading space.
+punctuation cheaper; a space before a newline still gives ⟨eow⟩ to what is on its left; the raw, not the normalised,
+first character decides whether the frame absorbs a leading space; a capital may be priced by the bytes of its small
+letter.
 
 `memo.py` prices units in Python and remembers them (short texts, and everything where the kernel cannot run);
 `kernel.c` does the same in WebAssembly and releases the interpreter lock. Both are compared with ctok and with a slow
-twin in the tests, and by `make fuzz`. Measured 2026-11-29 on 2 shared cores, `python -m benchmarks.tiling`, warm, MB/s of
-English / Python code / Korean: kernel 76 / 134 / 85, memo 19 / 20 / 11, tiktoken o200k_base 20 / 18 / 16; a short text
-1.5 us; the worst 100 KB found 5 ms.
+twin in the tests, and by `make fuzz`. Measured 2026-11-29 on 2 shared cores, `python -m benchmarks.tiling`, warm, MB/s
+of English / Python code / Korean: kernel 76 / 134 / 85, memo 19 / 20 / 11, tiktoken o200k_base 20 / 18 / 16; a short
+text 1.5 us; the worst 100 KB found 5 ms.
 
 Equality is with ctok, whose counts were Anthropic's on 4,136 of 4,143 recorded texts (1,372 of 1,372 for Claude 3 to
 4.6, 1,420 of 1,420 for 4.7, 1,344 of 1,351 for 4.8 and later).

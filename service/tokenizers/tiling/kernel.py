@@ -1,8 +1,7 @@
 """Counting in WebAssembly: `kernel.c`, compiled ahead, run by wasmtime. It releases the interpreter lock.
 
-`kernel.wasm` is committed (Debian clang 14.0.6, `scripts/build_kernel.sh`); nobody who runs the service compiles C.
-Where wasmtime does not import, or the kernel fails its self-check, there is no kernel, and the tokenizer counts in
-Python (`memo.py`): the same numbers, slower.
+`kernel.wasm` is committed, only `make kernel` compiles. Where wasmtime does not import, or the kernel fails its
+self-check, there is no kernel, and the tokenizer counts in Python (`memo.py`): the same numbers, slower.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ NEWLINES = 512
 """Newline prices that the kernel is given: enough for the ladder to have become periodic (asserted)."""
 PERIODIC_FROM = 1024
 """kernel.c shortens a run of one character to about this; its vocabulary must allow that (asserted)."""
-COMPILER = "Debian clang version 14.0.6"
-"""What compiled kernel.wasm (first line of clang --version)."""
 MAX_IDLE = min(os.cpu_count() or 1, 16)
 """Instances kept for later, a family (1.5 MB each): more threads than cores cannot count at the same time for long."""
 MAX_IDLE_BYTES = 8 << 20

@@ -22,10 +22,10 @@ class Tiler:
 
     def cost(self, marked: str) -> int:
         """Fewest tokens that spell a unit without blanks."""
-        dropped = 0
-        if len(marked) > _LONG:
-            marked, dropped = self._shorten(marked)
-        return self.best(marked)[-1] + dropped
+        if len(marked) <= _LONG:
+            return self.best(marked)[-1]
+        marked, dropped = self._shorten(marked)
+        return self.best(marked)[-1] + sum(repeats for _, _, repeats in dropped)
 
     def best(self, marked: str) -> list[int]:
         """best[n] is the fewest tokens that spell the first n characters."""
@@ -48,6 +48,20 @@ class Tiler:
 
     def spans(self, marked: str) -> list[tuple[int, int]]:
         """One tiling with the fewest tokens: [start, end) of each piece, a character without a piece as one span."""
+        if len(marked) <= _LONG:
+            return self._spans(marked)
+        marked, dropped = self._shorten(marked)
+        spans: list[tuple[int, int]] = []
+        shift = 0
+        for start, end in self._spans(marked):
+            while dropped and dropped[0][0] <= start:  # the first piece that begins in a shortened run
+                _, longest, repeats = dropped.pop(0)
+                spans += ((at, at + longest) for at in range(start + shift, start + shift + repeats * longest, longest))
+                shift += repeats * longest
+            spans.append((start + shift, end + shift))
+        return spans
+
+    def _spans(self, marked: str) -> list[tuple[int, int]]:
         best = self.best(marked)
         codes = [self._codes.get(char, NO_CODE) for char in marked]
         spans, end = [], len(marked)
@@ -70,23 +84,28 @@ class Tiler:
             at -= 1
         return start
 
-    def _shorten(self, marked: str) -> tuple[str, int]:
-        """Long runs of one character without their repeats, and the tokens of those.
+    def _shorten(self, marked: str) -> tuple[str, list[tuple[int, int, int]]]:
+        """Long runs of one character without their repeats; where each such run begins in the shorter text, and the
+        length and number of the pieces that it lost.
 
         Pieces that reach over an end of the run cover at most `longest` of it on either side; what is between costs
         one token more for every `longest` characters more, from `periodic_from` on.
         """
-        dropped = 0
+        dropped: list[tuple[int, int, int]] = []
+        gone = 0
 
         def shorten(match: re.Match[str]) -> str:
-            nonlocal dropped
+            nonlocal gone
             run = self._vocabulary.runs.get(match[1])
             if run is None:
                 return match[0]
             longest, periodic_from = run
             repeats = (len(match[0]) - periodic_from - 2 * longest) // longest
-            dropped += max(repeats, 0)
-            return match[0][max(repeats, 0) * longest :]
+            if repeats <= 0:
+                return match[0]
+            dropped.append((match.start() - gone, longest, repeats))
+            gone += repeats * longest
+            return match[0][repeats * longest :]
 
         return _RUN.sub(shorten, marked), dropped
 
