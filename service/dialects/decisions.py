@@ -15,7 +15,6 @@ from service.budget import Limit, check_budget
 from service.catalog import CatalogModel
 from service.comparison import compare
 from service.counter import Counter
-from service.cut import split, truncate
 from service.dialects import native
 from service.dialects.decision_answers import (
     catalog_json,
@@ -143,6 +142,8 @@ def cut_text_or_chat(value: Json, _params: Mapping[str, str], deciders: Deciders
         raise InvalidRequest("Exactly one of text and request is needed.", field="text")
     if body.request is not None:
         return _cut_chat(body, body.request, deciders)
+    from service.cut import truncate  # noqa: PLC0415 - loads regex, which counting never needs
+
     tokenizer, model = _tokenizer(body.model, body.tokenizer)
     cut = truncate(body.text or "", body.max_tokens, tokenizer.count, body.cut_from, body.marker)
     return Decided({
@@ -206,6 +207,8 @@ def split_text(value: Json, _params: Mapping[str, str], _deciders: Deciders) -> 
     body = checked(SplitBody, value)
     if body.overlap_tokens >= body.max_tokens:
         raise InvalidRequest("overlap_tokens must be less than max_tokens.", field="overlap_tokens")
+    from service.cut import split  # noqa: PLC0415 - as above
+
     tokenizer, model = _tokenizer(body.model, body.tokenizer)
     pieces = split(body.text, body.max_tokens, tokenizer.count, body.overlap_tokens, body.split_at)
     return Decided({

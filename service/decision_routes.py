@@ -1,0 +1,91 @@
+"""Routes of the decisions, made of their rows; always in a worker thread, since a price list or a text may be large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from service.dialects import native
+from service.dialects.decision_rows import DECISIONS, examples, schema_like
+from service.dialects.decisions import Deciders, Decision
+from service.edge import exchange_of, send_error, send_json
+from service.errors import ServiceError
+from service.operations import Reply
+from service.routes import JsonRoute, ServiceParts
+from service.types import Json, Warned
+
+if TYPE_CHECKING:
+    from service.openapi import Described
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """An operation of a row that takes a body."""
+
+    decision: Decision
+    deciders: Deciders
+    threaded: bool = True
+
+    def read(
+        self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]
+    ) -> tuple[Json, Mapping[str, str]]:
+        return value, params
+
+    def is_warm(self, question: tuple[Json, Mapping[str, str]]) -> bool:
+        return False
+
+    def answer(self, question: tuple[Json, Mapping[str, str]]) -> Reply:
+        decided = self.decision.handle(*question, self.deciders)
+        return Reply(decided.body, decided.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPage:
+    """An ASGI app of a row without a body: its parameters are in path and query."""
+
+    decision: Decision
+    deciders: Deciders
+    parts: ServiceParts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = exchange_of(scope)
+        exchange.route, exchange.wire = self.decision.path, native.WIRE
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        params = {name: value for name, value in query.items() if name in self.decision.query} | scope["path_params"]
+        try:
+            decided = await self.parts.workers.run(lambda: self.decision.handle(None, params, self.deciders))
+        except ServiceError as error:
+            await send_error(scope, send, error)
+            return
+        await send_json(send, decided.body)
+
+
+def decision_routes(parts: ServiceParts, deciders: Deciders) -> Iterator[BaseRoute]:
+    """A route for each row, in order: a path that takes anything comes after those it would swallow."""
+    for row in DECISIONS:
+        if row.body is None:
+            yield Route(row.path, DecisionPage(row, deciders, parts), methods=["GET"])
+        else:
+            yield Route(row.path, JsonRoute(row.path, native.WIRE, Decide(row, deciders), parts), methods=["POST"])
+
+
+def described_decisions() -> Iterator[Described]:
+    """What the OpenAPI document says of them; their bodies are among `decision_bodies.BODIES`."""
+    from service.dialects.native_schema import reference  # noqa: PLC0415 - not needed to serve
+    from service.openapi import Described  # noqa: PLC0415
+
+    for row in DECISIONS:
+        example = examples()[row.name]
+        answer = schema_like(example["response"])
+        if row.body is None:
+            yield Described(row.path, "get", row.name, row.summary, "native", answer, example["response"])
+        else:
+            yield Described(
+                row.path, "post", row.name, row.summary, "native", answer, example["response"],
+                reference(row.body), example["request"],
+            )
