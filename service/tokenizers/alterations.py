@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from os.path import commonprefix
 
 import regex
@@ -49,9 +49,9 @@ def _unmarked(text: str) -> str:
 
 def _tiled(fold_quotes: bool) -> Callable[[str], str]:
     def normalise(text: str) -> str:
-        from service.tokenizers.tiling import normalise as tiling  # noqa: PLC0415
+        from service.tokenizers.tiling.normalise import normalise, restore  # noqa: PLC0415
 
-        return tiling.restore(tiling.normalise(text, fold_quotes))
+        return restore(normalise(text, fold_quotes))
     return normalise
 
 
@@ -86,6 +86,10 @@ _ATOM = regex.compile(
     r".[\p{M}\u1160-\u11ff\uff9e\uff9f\u3131-\u318e\uffa0-\uffdc]*", regex.DOTALL
 )
 """A character with those that may be composed with it: marks, and jamo in any of their widths."""
+
+
+_REMEMBERED = 10_000
+"""Stretches of a text whose change is remembered while it is aligned: most come again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +132,18 @@ def align(text: str, seen: str, alteration: Alteration) -> Alignment:
 
 def _parts(text: str, normalise: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """(what stood there, what became of it), in order."""
-    for found in _SEGMENT.finditer(text):
-        segment = found.group()
+    normalise = lru_cache(_REMEMBERED)(normalise)
+    for segment in _segments(text):
         made = normalise(segment)
-        if made == segment:
-            yield segment, segment
+        if made == segment or len(segment) == 1:
+            yield segment, made
             continue
-        atoms = _ATOM.findall(segment)
-        parts = [(atom, normalise(atom)) for atom in atoms]
+        parts = [(atom, normalise(atom)) for atom in _ATOM.findall(segment)]
         yield from parts if "".join(out for _, out in parts) == made else [(segment, made)]
+
+
+def _segments(text: str) -> Iterator[str]:
+    return (found.group() for found in _SEGMENT.finditer(text))
 
 
 def _differing(text: str, seen: str) -> Iterator[tuple[str, str]]:
