@@ -28,6 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "service" / "accuracy_classes.json"
 
 MIN_EXACT_ROWS, MIN_EXACT_SOURCES, MIN_CALIBRATED_ROWS = 20, 3, 5
+VARIED = {"media", "documents", "hosted"}
+"""Features in which one source tells little of the next: files and the provider's own tools are of many kinds."""
+
 WIDEST_CALIBRATED = 0.10
 """A class that was once billed further from its count than this is an estimate, however many rows it has."""
 
@@ -99,7 +102,8 @@ def count_all(base_url: str, items: list[dict[str, Any]]) -> Iterator[dict[str, 
 
 def replay(base_url: str, rows: list[dict[str, Any]]) -> list[Scored]:
     items = [
-        {"model": row["model"], "dialect": row["kind"], "request": row["request"], "platform": row.get("platform")}
+        {"model": row["model"], "dialect": row["kind"], "request": row["request"],
+         **({"platform": row["platform"]} if row["kind"].startswith("google.") else {})}
         for row in rows
     ]
     return [
@@ -111,11 +115,12 @@ def replay(base_url: str, rows: list[dict[str, Any]]) -> list[Scored]:
 # ---------------------------------------------------------------- the class table
 
 
-def classify(items: list[Scored]) -> dict[str, Any]:
+def classify(feature: str, items: list[Scored]) -> dict[str, Any]:
     """method and relative band of one class from its scored rows.
 
-    exact: at least 20 rows from at least 3 sources and no miss. calibrated: at least 5 rows, the measured range widened
-    upwards by half (at least 1% where a row missed). estimate: at least -5% / +15%, or half more than what was seen.
+    exact: at least 20 rows from at least 3 sources and no miss. calibrated: at least 5 rows (in VARIED features from at
+    least 3 sources), the measured range widened upwards by half and by 1% at least. estimate: at least -5% / +15%, or
+    half more than what was seen.
     """
     errors = [item.error for item in items if not item.answer or not item.answer["uncounted"]] or [0.0]
     exact = all(item.exact for item in items)
@@ -124,7 +129,8 @@ def classify(items: list[Scored]) -> dict[str, Any]:
     facts = {"rows": len(items), "sources": len(sources), "exact_rows": sum(item.exact for item in items)}
     if exact and len(items) >= MIN_EXACT_ROWS and len(sources) >= MIN_EXACT_SOURCES:
         return {"method": "exact", "low": 0.0, "high": 0.0, **facts}
-    if len(items) >= MIN_CALIBRATED_ROWS and max(-lowest, highest) <= WIDEST_CALIBRATED:
+    enough = len(items) >= MIN_CALIBRATED_ROWS and (feature not in VARIED or len(sources) >= MIN_EXACT_SOURCES)
+    if enough and max(-lowest, highest) <= WIDEST_CALIBRATED:
         how, low, high = "calibrated", 1.25 * lowest, max(1.5 * highest, 0.01)
     else:
         how, low, high = "estimate", min(1.5 * lowest, -0.05), max(1.5 * highest, 0.15)
@@ -143,9 +149,10 @@ def class_rows(scored: Iterable[Scored]) -> list[dict[str, Any]]:
     classes: dict[tuple[str, str], list[Scored]] = collections.defaultdict(list)
     for item in scored:
         if item.answer:
-            classes[item.answer["rules"], item.answer["feature"]].append(item)
+            classes[item.answer["class"]["rules"], item.answer["class"]["feature"]].append(item)
     return [
-        {"rules": rules, "feature": feature, **classify(classes[rules, feature])} for rules, feature in sorted(classes)
+        {"rules": rules, "feature": feature, **classify(feature, items)}
+        for (rules, feature), items in sorted(classes.items())
     ]
 
 

@@ -176,6 +176,8 @@ def answer(count: TokenCount) -> dict[str, Json]:
     }
     if count.counts is not None:
         out["counts"] = list(count.counts)
+    if count.rules is not None:
+        out["class"] = {"rules": count.rules, "feature": count.feature}
     return out
 
 

@@ -68,6 +68,13 @@ class WarningItem(_Answer):
     path: str
 
 
+class AccuracyClass(_Answer):
+    """The rule set that rendered a request and its main feature; see the accuracy table in the README."""
+
+    rules: str
+    feature: str
+
+
 class CountAnswer(_Answer):
     """A count and how far it can be trusted. All numbers are tokens."""
 
@@ -86,6 +93,9 @@ class CountAnswer(_Answer):
     cost: None
     context: None
     counts: list[int] = Field(default=[], description="Only where texts was asked: tokens of each, in order.")
+    accuracy_class: AccuracyClass | None = Field(
+        default=None, alias="class", description="Only for a whole request: the class whose measured accuracy it quotes."
+    )
 
 
 class ErrorDetail(_Answer):
