@@ -73,9 +73,12 @@ class Closing:
 
 
 class Leases(Protocol):
-    """Where budgets are kept: `where` is "memory" or "redis", and answers say so. Synchronous; may block."""
+    """Where budgets are kept. Synchronous; may block."""
 
-    where: Literal["memory", "redis"]
+    @property
+    def where(self) -> Literal["memory", "redis"]:
+        """Answers say so: what is kept in memory is that of one process."""
+        ...
 
     def reserve(self, budget: Budget, amount: int) -> Reservation: ...
 
