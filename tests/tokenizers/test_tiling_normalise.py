@@ -12,7 +12,8 @@ from service.tokenizers.tiling.normalise import is_changed, normalise, restore
 
 
 def expected(text: str, *, fold_quotes: bool) -> str:
-    return ctok_normalise(text, "3.0" if fold_quotes else "4.7").translate(LITERAL_MARKER_ESCAPE_TABLE)
+    normal: str = ctok_normalise(text, "3.0" if fold_quotes else "4.7")
+    return normal.translate(LITERAL_MARKER_ESCAPE_TABLE)
 
 
 @pytest.mark.parametrize("fold_quotes", [True, False])
