@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -34,3 +37,29 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     if os.environ.get(NO_SKIPS) and skipped:
         terminalreporter.write_line(f"{NO_SKIPS} is set and {len(skipped)} were skipped: the run fails", red=True)
+
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def only_loopback() -> Iterator[None]:
+    """No test reaches beyond this machine: the service must work in a closed network."""
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+
+    def check(own: socket.socket, address: Any) -> None:
+        if own.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in LOOPBACK:
+            raise AssertionError(f"a test tried to reach {address[0]}")
+
+    def guarded(own: socket.socket, address: Any) -> None:
+        check(own, address)
+        connect(own, address)
+
+    def guarded_ex(own: socket.socket, address: Any) -> int:
+        check(own, address)
+        return connect_ex(own, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        patch.setattr(socket.socket, "connect_ex", guarded_ex)
+        yield

@@ -80,6 +80,7 @@ def _surfaces(tokens: Sequence[str], normal: str) -> list[bytes]:
     """What each token covers of the normalised text, which they write without capitals and without the single blanks
     between words; such a blank goes with the token after it, newlines that the frame pays for with the last one."""
     pieces: list[bytes] = []
+    size = 1  # bytes of the character as the tokens write it: a small letter can be longer than its capital
     at = begun = 0  # the character of `normal` that comes next, and how many bytes of it are taken
     for token in tokens:
         piece = bytearray()
@@ -90,7 +91,8 @@ def _surfaces(tokens: Sequence[str], normal: str) -> list[bytes]:
                 piece += b" "
                 at += 1
             letter = normal[at:at + 1].encode()
-            size = len(normal[at:at + 1].lower().encode()) if kind == "byte" else 1
+            if not begun:
+                size = _utf8_length(value) if kind == "byte" else 1
             begun += 1
             piece += letter[begun - 1:] if begun == size else letter[begun - 1:begun]
             if begun == size:
@@ -99,3 +101,8 @@ def _surfaces(tokens: Sequence[str], normal: str) -> list[bytes]:
     if pieces:
         pieces[-1] += normal[at:].encode()
     return pieces
+
+
+def _utf8_length(lead: int) -> int:
+    """How many bytes the character has that begins with this one."""
+    return 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)

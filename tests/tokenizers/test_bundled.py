@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.errors import InvalidRequest
+from service.tokenizers.bundled import BUNDLED, to_nfc
+from service.tokenizers.registry import get_tokenizer
+from tests.texts import BLANK_TEXTS, TEXTS
+
+SENTENCEPIECE = ("llama2", "mistral_v1", "mistral_v2")
+UNCONFIRMED = ("gemma4", "glm4", "kimi")
+USER_PIECES = ("<b>", "</b>", "<unused7>", "<s>")
+
+
+@pytest.mark.parametrize("name", list(BUNDLED))
+def test_confirmed_models_are_verified_and_the_others_say_so(name: str) -> None:
+    assert get_tokenizer(name).verified is (name not in UNCONFIRMED)
+
+
+@pytest.mark.parametrize(("name", "added"), [
+    ("llama3", 1), ("llama2", 1), ("mistral_v1", 1), ("mistral_v3", 1), ("deepseek_v3", 1), ("qwen3", 0), ("phi4", 0),
+])
+def test_what_the_post_processor_adds(name: str, added: int) -> None:
+    assert get_tokenizer(name).added_tokens == added
+
+
+@pytest.mark.parametrize("name", list(BUNDLED))
+@pytest.mark.parametrize("marker", ["<|think|>", "<|plan|>", "<|system|>", "<|im_start|>"])
+def test_agent_tokens_never_match_in_text(name: str, marker: str) -> None:
+    tokenizer = get_tokenizer(name)
+    long = "some text " * 500
+    assert tokenizer.count(marker) > 2
+    assert tokenizer.encode(long + marker)[-1] == tokenizer.encode(marker)[-1]
+    assert b"".join(tokenizer.pieces(long + marker)).endswith(marker.encode())
+
+
+@pytest.mark.parametrize("name", list(BUNDLED))
+@settings(max_examples=40, deadline=None)
+@given(text=st.one_of(TEXTS, st.text(st.characters(codec=None))))
+def test_count_is_the_number_of_ids_and_of_pieces(name: str, text: str) -> None:
+    tokenizer = get_tokenizer(name)
+    ids = tokenizer.encode(text)
+    assert tokenizer.count(text) == len(ids) == len(tokenizer.pieces(text))
+    assert tokenizer.count_batch([text, "", text]) == [len(ids), 0, len(ids)]
+
+
+@pytest.mark.parametrize("name", sorted(set(BUNDLED) - {*SENTENCEPIECE, "qwen3", "gemma4"}))
+@settings(max_examples=40, deadline=None)
+@given(text=TEXTS)
+def test_byte_level_models_give_the_text_back(name: str, text: str) -> None:
+    tokenizer = get_tokenizer(name)
+    assert tokenizer.decode_bytes(tokenizer.encode(text)).decode() == text
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=TEXTS)
+def test_qwen_gives_the_composed_text_back(text: str) -> None:
+    qwen = get_tokenizer("qwen3")
+    assert qwen.decode_bytes(qwen.encode(text)).decode() == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize("name", SENTENCEPIECE)
+@settings(max_examples=40, deadline=None)
+@given(text=TEXTS)
+def test_sentencepiece_models_put_a_blank_before_the_text(name: str, text: str) -> None:
+    pieces = b"".join(get_tokenizer(name).pieces(text)).decode()
+    assert pieces == (" " + text.replace("\u2581", " ") if text else "")
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=TEXTS)
+def test_phi4_is_cl100k_base(text: str) -> None:
+    assert get_tokenizer("phi4").encode(text) == get_tokenizer("cl100k_base", "reference").encode(text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.one_of(TEXTS, BLANK_TEXTS))
+def test_gemma4_is_gemma3_but_for_the_user_defined_pieces(text: str) -> None:
+    for piece in USER_PIECES:
+        text = text.replace(piece, "")
+    assert get_tokenizer("gemma4").encode(text) == get_tokenizer("gemma3").encode(text)
+
+
+def test_gemma4_does_not_know_gemma3s_html_tags() -> None:
+    assert get_tokenizer("gemma3").count("<b>hi</b>") == 3
+    assert get_tokenizer("gemma4").count("<b>hi</b>") == 7
+
+
+def test_pieces_that_are_not_special_always_match() -> None:
+    qwen, deepseek = get_tokenizer("qwen3"), get_tokenizer("deepseek_v3")
+    assert qwen.encode("<think>a</think>") == [151667, *qwen.encode("a"), 151668]
+    assert deepseek.encode("<｜User｜>") == [128803]
+    assert qwen.count("<|im_end|>") > 1
+    assert qwen.encode("<|im_end|>", parse_special=True) == [151645]
+    assert qwen.decode_bytes([151667, 151645]) == b"<think><|im_end|>"
+
+
+@pytest.mark.parametrize("name", list(BUNDLED))
+@pytest.mark.parametrize("unknown", [-1, 2**31, 2**70])
+def test_an_id_outside_the_vocabulary_is_refused(name: str, unknown: int) -> None:
+    with pytest.raises(InvalidRequest):
+        get_tokenizer(name).decode_bytes([unknown])
+
+
+def test_an_agent_tokens_id_is_outside_the_vocabulary() -> None:
+    with pytest.raises(InvalidRequest):
+        get_tokenizer("llama3").decode_bytes([128305])
+
+
+@given(TEXTS)
+def test_composition_is_the_standard_librarys_on_steady_characters(text: str) -> None:
+    assert to_nfc(text) == unicodedata.normalize("NFC", text)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+from tokenizers.normalizers import NFKC
+
+from service.tokenizers.detours import detours_of, nfkc_strays
+from service.tokenizers.fast import SplintrTokenizer
+from service.tokenizers.registry import get_tokenizer
+
+STRAYS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and nfkc_strays().match(chr(code))]
+
+
+def test_there_are_strays_and_all_are_rare() -> None:
+    assert len(STRAYS) == 517
+    assert min(map(ord, STRAYS)) == 0x350
+
+
+@pytest.mark.parametrize("around", ["{}", "x{}y", "x\u0345{}\u0334y", "{}\u0301", "a{0}{0}"])
+def test_texts_with_strays_are_counted_as_the_reference_counts_them(around: str) -> None:
+    fast, reference = get_tokenizer("claude", "fast"), get_tokenizer("claude", "reference")
+    for stray in STRAYS:
+        text = around.format(stray)
+        assert fast.encode(text) == reference.encode(text)
+        assert fast.count(text) == reference.count(text)
+
+
+def test_without_the_detour_the_two_tables_differ() -> None:
+    fast = get_tokenizer("claude", "fast")
+    assert isinstance(fast, SplintrTokenizer)
+    composed = "\U000105d2\u0307"  # one letter since Unicode 16
+    assert NFKC().normalize_str(composed) == composed
+    assert fast._core.decode(fast._core.encode(composed)) == "\U000105c9"
+
+
+def test_one_stray_in_a_batch_does_not_change_the_others() -> None:
+    fast = get_tokenizer("claude", "fast")
+    texts = ["hello", "x\U000105d2\u0307", "안녕"]
+    assert fast.count_batch(texts) == [fast.count(text) for text in texts]
+
+
+def test_only_two_vocabularies_need_a_way_round() -> None:
+    assert detours_of("gemma3").cut is not None
+    assert detours_of("claude").strays is not None
+    assert detours_of("o200k_base").cut is detours_of("o200k_base").strays is None

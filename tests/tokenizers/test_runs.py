@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.tokenizers.runs import WHITE_SPACE, cut_blank_runs, find_long_runs
+from tests.texts import BLANK_TEXTS, TEXTS
+
+
+def every_run(text: str) -> list[tuple[int, int]]:
+    """All maximal runs of white space, found one character at a time."""
+    blanks = re.escape("".join(sorted(WHITE_SPACE)))
+    return [found.span() for found in re.finditer(f"[{blanks}]+", text)]
+
+
+def test_python_calls_four_more_characters_white_space() -> None:
+    extra = {chr(code) for code in range(0x110000) if chr(code).isspace()} - WHITE_SPACE
+    assert extra == {"\x1c", "\x1d", "\x1e", "\x1f"}
+
+
+@given(st.one_of(BLANK_TEXTS, TEXTS), st.integers(1, 20))
+def test_every_long_run_is_found_and_nothing_else(text: str, shortest: int) -> None:
+    expected = [(start, end) for start, end in every_run(text) if end - start >= shortest]
+    assert list(find_long_runs(text, shortest)) == expected
+
+
+@pytest.mark.parametrize("length", [999, 1_000, 1_001, 1_999, 2_000, 5_001])
+@pytest.mark.parametrize("before", ["", "x", "x" * 700])
+def test_runs_near_the_threshold(length: int, before: str) -> None:
+    found = list(find_long_runs(before + " " * length + "y", 1_000))
+    assert found == ([(len(before), len(before) + length)] if length >= 1_000 else [])
+
+
+@given(BLANK_TEXTS, st.integers(1, 20))
+def test_the_parts_join_to_the_text(text: str, shortest: int) -> None:
+    assert "".join(cut_blank_runs(text, shortest)) == text
+
+
+def test_parts_end_at_newlines_and_tabs_and_within_their_runs_after_31() -> None:
+    parts = cut_blank_runs("a" + "\n" * 31 * 128 * 2 + "b", 1_000)
+    assert [len(part) for part in parts] == [1 + 31 * 128, 31 * 128 + 1]
+    assert cut_blank_runs("a" + " " * 5_000 + "b", 1_000) == ["a" + " " * 5_000 + "b"]
+
+
+def test_no_part_is_long_when_blanks_are_mixed() -> None:
+    parts = cut_blank_runs("\n " * 500_000)
+    assert max(map(len, parts)) == 128
