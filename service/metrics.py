@@ -1,21 +1,20 @@
-"""What /metrics shows. Every label comes from a closed set, so no caller can add a series."""
+"""What /metrics shows. Every label comes from a closed set, so no caller can add a series.
+
+With several workers each writes its own files and a scrape sums them (service.metric_files); a gauge is then the sum
+over the workers that live, unless its row says `livemax`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+import resource
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    disable_created_metrics,
-)
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
-from service import __version__, catalog
+from service import __version__, catalog, metric_files
 from service.bodies import ByteBudget
 from service.errors import ServiceError
 from service.families import FAMILIES
@@ -25,13 +24,24 @@ from service.workers import Workers
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
+SIZES = ((0, "none"), (1 << 14, "to_16_kib"), (1 << 18, "to_256_kib"), (1 << 22, "to_4_mib"))
+"""Size classes of bodies by their upper bounds."""
+
+LARGEST = "over_4_mib"
+
 OTHER = "other"
 """The label of whatever is not in a closed set: an unknown path, a model outside every family."""
 
 NONE = "none"
-"""The provider and family of a count that was asked of a tokenizer, not of a model."""
+"""The provider, family and model of a count that was asked of a tokenizer, not of a model."""
+
+MAX_MODELS = 500
+"""Canonical models that get a series of their own, the first ones that are asked for; the others are `other`."""
 
 STATUS_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
+
+GOLDEN = ("ok", "unconfirmed", "not checked")
+"""What the self-check against the reference said; anything else is a mismatch."""
 
 
 def error_codes(root: type[ServiceError] = ServiceError) -> frozenset[str]:
@@ -40,7 +50,7 @@ def error_codes(root: type[ServiceError] = ServiceError) -> frozenset[str]:
 
 
 class Metrics:
-    """One registry an app."""
+    """One registry an app. `sample` is to be called before each scrape and, with several workers, every second."""
 
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asks for
@@ -49,69 +59,135 @@ class Metrics:
         self._families = frozenset(family.name for family in FAMILIES)
         self._providers = frozenset(family.provider for family in FAMILIES)
         self._codes = error_codes()
-        self.in_flight = Gauge("tallystick_requests_in_flight", "Requests being answered.", registry=self.registry)
-        self._busy_workers = Gauge(
-            "tallystick_worker_queue_depth", "Large requests being counted or waiting.", registry=self.registry
-        )
-        self._held_bytes = Gauge(
-            "tallystick_held_body_bytes", "Bytes of bodies being read or counted.", registry=self.registry
-        )
-        self._requests = Counter(
-            "tallystick_requests", "Requests answered.", ("route", "status"), registry=self.registry
-        )
+        self._models: set[str] = set()
+        self._readings: list[tuple[Gauge, Callable[[], float]]] = []
+        self._fallbacks_seen: dict[str, int] = {}
+        self._make_request_rows()
+        self._make_count_rows()
+        self._make_tokenizer_rows()
+        self._make_process_rows()
+
+    # ------------------------------------------------------------ the rows
+
+    def _counter(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Counter:
+        return Counter(f"tallystick_{name}", text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, labels: tuple[str, ...] = (), mode: Any = "livesum") -> Gauge:
+        return Gauge(f"tallystick_{name}", text, labels, registry=self.registry, multiprocess_mode=mode)
+
+    def _make_request_rows(self) -> None:
+        self._requests = self._counter("requests", "Requests answered.", ("route", "status"))
         self._seconds = Histogram(
-            "tallystick_request_seconds", "From the first byte of a request to the last of its answer.", ("route",),
-            buckets=SECONDS, registry=self.registry,
+            "tallystick_request_seconds", "From the first byte of a request to the last of its answer.",
+            ("route", "size"), buckets=SECONDS, registry=self.registry,
         )
-        self._body_bytes = Counter(
-            "tallystick_request_body_bytes", "Bytes of bodies, decompressed.", ("route",), registry=self.registry
+        self._body_bytes = self._counter("request_body_bytes", "Bytes of bodies, decompressed.", ("route",))
+        self._rejections = self._counter("rejections", "Requests refused or failed, by error code.", ("code",))
+        self._turned_away = self._counter(
+            "connections_refused", "Connections closed before they had a request: full, slow (headers or rest).",
+            ("reason",),
         )
-        labels = ("provider", "family", "method", "tokenizer", "engine")
-        self._counts = Counter("tallystick_counts", "Counts given.", labels, registry=self.registry)
-        self._tokens = Counter("tallystick_tokens_counted", "Input tokens counted.", labels, registry=self.registry)
-        self._rejections = Counter(
-            "tallystick_rejections", "Requests refused or failed, by error code.", ("code",), registry=self.registry
+        self.in_flight = self._gauge("requests_in_flight", "Requests being answered.")
+        self._busy_workers = self._gauge("worker_queue_depth", "Large requests being counted or waiting.")
+        self._held_bytes = self._gauge("held_body_bytes", "Bytes of bodies being read or counted.")
+
+    def _make_count_rows(self) -> None:
+        self._counts = self._counter(
+            "counts", "Counts given.", ("provider", "family", "method", "tokenizer", "engine")
         )
-        self._load_seconds = Gauge(
-            "tallystick_tokenizer_load_seconds", "Time to load at start.", ("tokenizer",), registry=self.registry
+        labels = ("provider", "model")
+        self._tokens = self._counter("tokens_counted", "Input tokens counted.", (*labels, "method"))
+        self._cost = self._counter("cost_usd", "What the counted input tokens cost, uncached, by list price.", labels)
+        self._unpriced = self._counter("unpriced_tokens", "Input tokens counted whose price is not known.", labels)
+
+    def _make_tokenizer_rows(self) -> None:
+        own = ("tokenizer",)
+        self._load_seconds = self._gauge("tokenizer_load_seconds", "Time to load at start.", own, "livemax")
+        self._tokenized_texts = self._counter("tokenized_texts", "Texts given to a tokenizer.", own)
+        self._tokenized_bytes = self._counter("tokenized_bytes", "Bytes (UTF-8) given to a tokenizer.", own)
+        self._tokenize_seconds = self._counter("tokenize_seconds", "Time tokenizers took to count.", own)
+        self._engines = self._gauge("tokenizer_engine", "Workers in which this engine answers.", (*own, "engine"))
+        self._golden = self._gauge(
+            "tokenizer_golden", "Workers by what the self-check said: ok, unconfirmed, not_checked or mismatch.",
+            (*own, "outcome"),
         )
-        Gauge("tallystick_build_info", "1, with the version.", ("version",), registry=self.registry).labels(
-            __version__
-        ).set(1)
-        ProcessCollector(registry=self.registry)
-        self.registry.register(TokenizerCollector())
+        self._fallbacks = self._counter("tokenizer_fallbacks", "Loads that ended at the reference engine.", own)
+
+    def _make_process_rows(self) -> None:
+        self._gauge("build_info", "1, with the version.", ("version",), "livemax").labels(__version__).set(1)
+        self._workers = self._gauge("workers", "Worker processes that answer.")
+        gauge = {"registry": self.registry, "multiprocess_mode": "livesum"}
+        self._resident = Gauge("process_resident_memory_bytes", "Resident memory; what workers share counts in each.",
+                               **gauge)  # type: ignore[arg-type]
+        self._open_files = Gauge("process_open_fds", "Open file descriptors.", **gauge)  # type: ignore[arg-type]
+        self._cpu = Counter("process_cpu_seconds", "Processor time, user and system.", registry=self.registry)
+        self._cpu_seen = 0.0
+
+    # ------------------------------------------------------------ what others tell
 
     def watch(self, workers: Workers, budget: ByteBudget, routes: Iterable[str]) -> None:
-        """Read these at each scrape. `routes` are the path templates that may appear as labels."""
-        self._busy_workers.set_function(lambda: workers.busy)
-        self._held_bytes.set_function(lambda: budget.held)
+        """Read these at each sample. `routes` are the path templates that may appear as labels."""
+        self.read_at_sample(self._busy_workers, lambda: workers.busy)
+        self.read_at_sample(self._held_bytes, lambda: budget.held)
         self._routes = frozenset(routes)
+
+    def read_at_sample(self, gauge: Gauge, reading: Callable[[], float]) -> None:
+        """Set a gauge without labels to what `reading` gives, at each sample."""
+        self._readings.append((gauge, reading))
 
     def answered(self, route: str, status: int, seconds: float, body_bytes: int) -> None:
         """A request was answered with an HTTP status."""
         route = route if route in self._routes else OTHER
         self._requests.labels(route, STATUS_CLASSES[status // 100 - 1]).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._seconds.labels(route, _size_class(body_bytes)).observe(seconds)
         if body_bytes:
             self._body_bytes.labels(route).inc(body_bytes)
 
-    def counted(self, count: TokenCount) -> None:
-        """A count was given."""
-        labels = (
-            NONE if count.provider is None else count.provider if count.provider in self._providers else OTHER,
-            self._family_of(count),
-            count.method,
-            count.tokenizer,
-            count.engine,
-        )
-        self._counts.labels(*labels).inc()
-        self._tokens.labels(*labels).inc(count.input_tokens)
+    def counted(self, counts: Iterable[TokenCount]) -> None:
+        """Counts were given. Those alike are told as one: a batch has a thousand."""
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for count in counts:
+            key = (count.provider, count.model_ref, count.method, count.tokenizer, count.engine)
+            alike.setdefault(key, []).append(count.input_tokens)
+        for (provider, model_ref, method, tokenizer, engine), tokens in alike.items():
+            maker = NONE if provider is None else provider if provider in self._providers else OTHER
+            model = None if model_ref is None else catalog.resolve(model_ref)
+            family = NONE if model is None else model.family.name if model.family.name in self._families else OTHER
+            self._counts.labels(maker, family, method, tokenizer, engine).inc(len(tokens))
+            name = NONE if model is None else self._model_label(model)
+            self._tokens.labels(maker, name, method).inc(sum(tokens))
+            if model is not None:
+                self._price(model, (maker, name), tokens)
 
-    def _family_of(self, count: TokenCount) -> str:
-        if count.model_ref is None:
-            return NONE
-        name = catalog.resolve(count.model_ref).family.name
-        return name if name in self._families else OTHER
+    def _price(self, model: catalog.CatalogModel, labels: tuple[str, str], tokens: Iterable[int]) -> None:
+        from service.pricing import quote_input  # noqa: PLC0415  loads the price lists, which a start needs not
+
+        cost, unpriced = Decimal(0), 0
+        for number in tokens:
+            total = quote_input(model, number).total
+            if total is None:
+                unpriced += number
+            else:
+                cost += total
+        if cost:
+            self._cost.labels(*labels).inc(float(cost))
+        if unpriced:
+            self._unpriced.labels(*labels).inc(unpriced)
+
+    def _model_label(self, model: catalog.CatalogModel) -> str:
+        if model.match == "inferred":
+            return OTHER
+        if model.model_id not in self._models:
+            if len(self._models) >= MAX_MODELS:
+                return OTHER
+            self._models.add(model.model_id)
+        return model.model_id
+
+    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
+        """`texts` texts of `size` bytes together were given to a tokenizer that the registry knows."""
+        self._tokenized_texts.labels(tokenizer).inc(texts)
+        self._tokenized_bytes.labels(tokenizer).inc(size)
+        self._tokenize_seconds.labels(tokenizer).inc(seconds)
 
     def loaded(self, tokenizer: str, seconds: float) -> None:
         """A tokenizer was loaded; its name is one the registry knows."""
@@ -121,18 +197,51 @@ class Metrics:
         """A request, or an item of a batch, was refused or failed."""
         self._rejections.labels(code if code in self._codes else OTHER).inc()
 
+    def turned_away(self, reason: str) -> None:
+        """A connection was closed before it had a request; `reason` is a word of ours."""
+        self._turned_away.labels(reason).inc()
 
-class TokenizerCollector(Collector):
-    """Which engine answers for each loaded tokenizer, read at the moment of the scrape."""
+    # ------------------------------------------------------------ reading
 
-    def collect(self) -> Iterator[Metric]:
-        engines = GaugeMetricFamily(
-            "tallystick_tokenizer_engine", "1 for the engine that answers.", labels=("tokenizer", "engine")
-        )
-        fallbacks = CounterMetricFamily(
-            "tallystick_tokenizer_fallbacks", "Loads that ended at the reference engine.", labels=("tokenizer",)
-        )
+    def sample(self) -> None:
+        """Bring up to date what is read rather than told: gauges of this process, its engines, its processor time."""
+        for gauge, reading in self._readings:
+            gauge.set(reading())
+        self._workers.set(1)
         for state in tokenizers.engine_states():
-            engines.add_metric((state.name, state.engine), 1)
-            fallbacks.add_metric((state.name,), state.fallbacks)
-        yield from (engines, fallbacks)
+            outcome = state.golden.replace(" ", "_") if state.golden in GOLDEN else "mismatch"
+            self._engines.labels(state.name, state.engine).set(1)
+            self._golden.labels(state.name, outcome).set(1)
+            new = state.fallbacks - self._fallbacks_seen.get(state.name, 0)
+            self._fallbacks.labels(state.name).inc(max(0, new))
+            self._fallbacks_seen[state.name] = state.fallbacks
+        self._resident.set(_resident_bytes())
+        self._open_files.set(_open_files())
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        cpu = used.ru_utime + used.ru_stime
+        self._cpu.inc(max(0.0, cpu - self._cpu_seen))
+        self._cpu_seen = cpu
+
+    def scrape(self) -> CollectorRegistry:
+        """What a scrape shows now: of this process or, with several workers, of all of them together."""
+        self.sample()
+        return metric_files.all_workers() or self.registry
+
+
+def _size_class(body_bytes: int) -> str:
+    return next((name for bound, name in SIZES if body_bytes <= bound), LARGEST)
+
+
+def _resident_bytes() -> int:
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:  # not Linux: the largest it ever was, in KiB (macOS: bytes)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _open_files() -> int:
+    try:
+        return len(os.listdir("/proc/self/fd")) - 1  # less the one that lists
+    except OSError:
+        return 0

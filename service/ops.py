@@ -90,11 +90,14 @@ class Readiness:
             with self._reason_kept(name):
                 registry.get_tokenizer(name).count(SELF_TEST_TEXT)
                 self.metrics.loaded(name, time.perf_counter() - began)
+        from service.pricing import quote_input  # noqa: PLC0415  loads the price lists
+
         for body in FIRST_REQUESTS:
             with self._reason_kept(REQUESTS), suppress(InvalidRequest, UnknownModel):
                 request = native.read(body)
-                if catalog.resolve(request.model_ref or "").family.tokenizer in self.names:
-                    self.counter.count(request)
+                model = catalog.resolve(request.model_ref or "")
+                if model.family.tokenizer in self.names:
+                    quote_input(model, self.counter.count(request).input_tokens)
         self.warmed = True
 
     @contextmanager
@@ -169,7 +172,7 @@ def pages(readiness: Readiness, metrics: Metrics, openapi: Callable[[], Json]) -
 
     def metrics_page(headers: Headers) -> Rendered:
         encode, content_type = choose_encoder(headers.get("accept", ""))
-        return 200, content_type.encode(), encode(metrics.registry)
+        return 200, content_type.encode(), encode(metrics.scrape())
 
     def tokenizers(_: Headers) -> Rendered:
         rows = [asdict(row) for row in registry.describe_tokenizers()]

@@ -78,19 +78,22 @@ class JsonRoute:
             return
         if reply.counts:
             exchange.input_tokens = sum(count.input_tokens for count in reply.counts)
-            for count in reply.counts:
-                self.service.metrics.counted(count)
         await send_json(send, reply.body, reply.headers)
 
     async def _reply(self, body: bytes, headers: Headers, scope: Scope) -> Reply:
         read = partial(self._read, body, headers.get("content-type", ""), scope)
         run = self.service.workers.run
         if len(body) > self.service.inline_bytes or self.operation.threaded:
-            return await run(lambda: self.operation.answer(read()))
+            return await run(lambda: self._answer(read()))
         question = read()
         if self.operation.is_warm(question):
-            return self.operation.answer(question)
-        return await run(lambda: self.operation.answer(question))
+            return self._answer(question)
+        return await run(lambda: self._answer(question))
+
+    def _answer(self, question: Any) -> Reply:
+        reply = self.operation.answer(question)
+        self.service.metrics.counted(reply.counts)
+        return reply
 
     def _read(self, body: bytes, content_type: str, scope: Scope) -> Any:
         media = content_type.partition(";")[0].strip().lower()

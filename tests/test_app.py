@@ -219,9 +219,10 @@ async def test_metrics_tell_what_was_counted() -> None:
         text = await scrape(client)
     assert 'tallystick_requests_total{route="/v1/countTokens",status="2xx"} 1.0' in text
     assert 'tallystick_rejections_total{code="invalid_request"} 1.0' in text
-    counted = [line for line in text.splitlines() if line.startswith("tallystick_tokens_counted_total{")]
+    assert 'tallystick_tokens_counted_total{method="exact",model="gpt-4o",provider="openai"} 5.0' in text
+    counted = [line for line in text.splitlines() if line.startswith("tallystick_counts_total{")]
     assert len(counted) == 1
-    assert counted[0].endswith(" 5.0")
+    assert counted[0].endswith(" 1.0")
     for label in ('provider="openai"', 'tokenizer="o200k_base"', 'method="exact"', 'engine="fast"', 'family="'):
         assert label in counted[0]
     assert "tallystick_requests_in_flight 1.0" in text  # the scrape itself
