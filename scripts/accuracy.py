@@ -34,13 +34,15 @@ VARIED = {"media", "documents", "hosted"}
 WIDEST_CALIBRATED = 0.10
 """A class that was once billed further from its count than this is an estimate, however many rows it has."""
 
+SMALL = 40
+
 MARCH_2025 = range(1741564800, 1743206400)
 """Responses created from 10 to 28 March 2025 were billed 18 to 216 tokens more; the surcharge is gone since."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One row with the service's answer; `error` is billed / counted - 1."""
+    """One row with the service's answer."""
 
     row: dict[str, Any]
     answer: dict[str, Any] | None
@@ -56,7 +58,8 @@ class Scored:
 
     @property
     def error(self) -> float:
-        return self.billed / self.counted - 1 if self.counted else (1.0 if self.billed else 0.0)
+        """(billed - counted) / counted; below SMALL tokens of SMALL, as a band is rounded outwards to whole tokens."""
+        return (self.billed - self.counted) / max(self.counted, SMALL)
 
     @property
     def exact(self) -> bool:
@@ -120,7 +123,7 @@ def classify(feature: str, items: list[Scored]) -> dict[str, Any]:
 
     exact: at least 20 rows from at least 3 sources and no miss. calibrated: at least 5 rows (in VARIED features from at
     least 3 sources), the measured range widened upwards by half and by 1% at least. estimate: at least -5% / +15%, or
-    half more than what was seen.
+    half more than what was seen in all but the furthest 5% of the rows.
     """
     errors = [item.error for item in items if not item.answer or not item.answer["uncounted"]] or [0.0]
     exact = all(item.exact for item in items)
@@ -133,7 +136,8 @@ def classify(feature: str, items: list[Scored]) -> dict[str, Any]:
     if enough and max(-lowest, highest) <= WIDEST_CALIBRATED:
         how, low, high = "calibrated", 1.25 * lowest, max(1.5 * highest, 0.01)
     else:
-        how, low, high = "estimate", min(1.5 * lowest, -0.05), max(1.5 * highest, 0.15)
+        usual = sorted(errors, key=abs)[: math.ceil(0.95 * len(errors))]
+        how, low, high = "estimate", min(1.5 * min(usual), -0.05), max(1.5 * max(usual), 0.15)
     return {"method": how, "low": _down(low), "high": _up(high), **facts}
 
 

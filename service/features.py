@@ -26,7 +26,9 @@ from service.types import (
 
 
 def main_feature(prompt: Prompt) -> Feature:
-    """The first of FEATURES that the prompt has."""
+    """The first of FEATURES that the prompt has; texts without a chat template (embeddings) are texts."""
+    if prompt.dialect in ("openai.embeddings", "openai.completions"):
+        return "text"
     found = set(features(prompt))
     return next((feature for feature in FEATURES if feature in found), "text")
 

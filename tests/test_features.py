@@ -53,3 +53,7 @@ CSV = Media("file", "text/csv", b"")
 )
 def test_main_feature(prompt: Prompt, feature: str) -> None:
     assert main_feature(prompt) == feature
+
+
+def test_texts_without_a_template_are_texts_however_many() -> None:
+    assert main_feature(Prompt((HI, HI, HI), dialect="openai.embeddings")) == "text"
