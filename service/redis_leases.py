@@ -33,11 +33,15 @@ local what, period = ARGV[1], ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
+local function minus(amount)  -- Redis takes no -0
+  return amount == '0' and '0' or '-' .. amount
+end
+
 repeat
   local gone = redis.call('ZRANGEBYSCORE', open, '-inf', now, 'LIMIT', 0, 1000)
   for _, member in ipairs(gone) do
     local of, amount = string.match(member, '^(%d+)|[^|]+|(%d+)$')
-    redis.call('HINCRBY', held, of, '-' .. amount)
+    redis.call('HINCRBY', held, of, minus(amount))
     redis.call('ZREM', open, member)
   end
 until #gone < 1000
@@ -72,7 +76,7 @@ if what == 'close' then
   if not amount then return book('unknown') end
   if was ~= 'open' then return book('repeated', amount, was_billed, was) end
   local in_time = redis.call('ZREM', open, of .. '|' .. id .. '|' .. amount)
-  if in_time == 1 then redis.call('HINCRBY', held, of, '-' .. amount) end
+  if in_time == 1 then redis.call('HINCRBY', held, of, minus(amount)) end
   redis.call('HINCRBY', spent, of, billed)
   redis.call('HSET', lease, 'state', state, 'billed', billed)
   return book(in_time == 1 and 'closed' or 'late', amount, billed, state)
