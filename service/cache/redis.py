@@ -1,0 +1,215 @@
+"""The second tier: counts in Redis, for all processes that share it.
+
+Asked by worker threads in one pipeline of GETs (no command has two keys, so any cluster will do); written behind by
+a thread of its own, which also measures the round trip and asks a Redis that failed whether it is back. Nothing here
+raises: what fails is a miss, a metric and, when the state changes, a log line.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from service.beat import Beat
+from service.breaker import Breaker
+from service.cache.base import CacheEvents, Counts
+from service.cache.packing import pack, unpack
+from service.redis_client import UNREACHABLE, Reason, reason_of, redis_errors
+
+if TYPE_CHECKING:
+    from service.redis_client import Client
+
+LOG = logging.getLogger("tallystick")
+
+PREFIX = b"tallystick:count:"
+"""In front of the key in hexadecimal digits."""
+
+PROBE = PREFIX + b"probe"
+
+TTL_JITTER = 0.1
+"""Each entry lives up to so much shorter or longer, so that what was written together does not end together."""
+
+QUEUE = 10_000
+"""Entries that may wait to be written, 0.2 KB each; more are dropped, and counted."""
+
+BATCH = 500
+"""Entries written in one pipeline."""
+
+BEAT_SECONDS = 0.25
+PING_SECONDS = 2.0
+"""How often Redis is asked for nothing but the time it takes."""
+
+_WEIGHT = 0.3
+"""Of the newest round trip in the running mean, where it is shorter than the mean; a longer one counts at once."""
+
+
+class RedisCache:
+    """`connect` gives the client, or raises as clients do; it is called by the thread of the cache alone."""
+
+    def __init__(
+        self, connect: Callable[[], Client], secret: bytes, ttl_seconds: int, events: CacheEvents,
+    ) -> None:
+        self.round_trip_seconds: float | None = None
+        self.reason: Reason | None = "connecting"
+        """Why Redis is not asked, or takes no writes; None where all is well."""
+        self._connect = connect
+        self._secret = secret
+        self._ttl_seconds = ttl_seconds
+        self._events = events
+        self._client: Client | None = None
+        self._breaker = Breaker()
+        self._errors: tuple[type[Exception], ...] = ()
+        self._queue: deque[tuple[bytes, Counts]] = deque()
+        self._pinged_at = 0.0
+        self._beat = Beat("redis-cache", BEAT_SECONDS, self._tend)
+
+    def start(self) -> None:
+        self._beat.start()
+
+    def stop(self) -> None:
+        """Write what waits, then close the connections."""
+        self._beat.stop()
+        if self._client is not None:
+            self._client.close()
+
+    @property
+    def up(self) -> bool:
+        return self._client is not None and self._breaker.closed
+
+    @property
+    def waiting(self) -> int:
+        """Entries that wait to be written."""
+        return len(self._queue)
+
+    # ------------------------------------------------------------ asked by requests
+
+    def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Counts]:
+        client = self._client
+        if client is None or not keys:
+            return {}
+        began = time.perf_counter()
+        try:
+            pipeline = client.pipeline(transaction=False)
+            for key in keys:
+                pipeline.get(_name(key))
+            values = pipeline.execute(raise_on_error=False)
+        except self._errors as error:
+            self._failed(error)
+            self._events.looked_up("redis", "failed")
+            return {}
+        self._measured(time.perf_counter() - began)
+        return self._read(keys, values)
+
+    def _read(self, keys: Sequence[bytes], values: Sequence[object]) -> dict[bytes, Counts]:
+        found: dict[bytes, Counts] = {}
+        for key, value in zip(keys, values, strict=True):
+            if isinstance(value, Exception):
+                self._failed(value)
+                self._events.looked_up("redis", "failed")
+                return found
+            if value is None:
+                continue
+            counts = unpack(key, value, self._secret)
+            if counts is None:
+                self._events.looked_up("redis", "garbage")
+            else:
+                found[key] = counts
+        self._breaker.succeeded()
+        self._events.looked_up("redis", "hit" if found else "miss")
+        return found
+
+    def put(self, key: bytes, counts: Counts) -> None:
+        if len(self._queue) >= QUEUE:
+            self._events.redis_written("dropped", 1)
+            return
+        self._queue.append((key, counts))
+        if len(self._queue) >= BATCH:
+            self._beat.wake()
+
+    # ------------------------------------------------------------ by its own thread
+
+    def _tend(self) -> None:
+        """One beat: come back if Redis does, measure now and then, and write what waits."""
+        if self._is_probe_due():
+            self._probe()
+        while self._queue and self.up and self.reason is None and self._write():
+            pass
+
+    def _is_probe_due(self) -> bool:
+        if self._breaker.closed:
+            return time.monotonic() - self._pinged_at > PING_SECONDS
+        return self._breaker.probe_due()
+
+    def _probe(self) -> None:
+        """Write and read one entry: whether Redis answers, how fast, and whether it takes writes."""
+        self._errors = self._errors or redis_errors()
+        self._pinged_at = time.monotonic()
+        try:
+            client = self._client or self._connect()
+            pipeline = client.pipeline(transaction=False)
+            pipeline.set(PROBE, b"", ex=60)
+            pipeline.get(PROBE)
+            began = time.perf_counter()
+            written, read = pipeline.execute(raise_on_error=False)
+        except self._errors as error:
+            self._failed(error)
+            return
+        if isinstance(read, Exception):
+            self._failed(read)
+            return
+        self._measured(time.perf_counter() - began)
+        self._client = client
+        self._breaker.probed()
+        if isinstance(written, Exception):
+            self._failed(written)
+        elif self.reason is not None:
+            self.reason = None
+            LOG.info("redis answers", extra={"fields": {"ms": round(1000 * (self.round_trip_seconds or 0), 2)}})
+
+    def _write(self) -> bool:
+        """Write one batch; False where that failed."""
+        batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+        assert self._client is not None
+        pipeline: Any = self._client.pipeline(transaction=False)
+        for key, counts in batch:
+            value = pack(key, counts, self._secret)
+            if value is not None:
+                seconds = self._ttl_seconds * random.uniform(1 - TTL_JITTER, 1 + TTL_JITTER)
+                pipeline.set(_name(key), value, ex=max(1, round(seconds)))
+        try:
+            answers = pipeline.execute(raise_on_error=False)
+        except self._errors as error:
+            self._events.redis_written("failed", len(batch))
+            self._failed(error)
+            return False
+        refused = [answer for answer in answers if isinstance(answer, Exception)]
+        self._events.redis_written("stored", len(answers) - len(refused))
+        if refused:
+            self._events.redis_written("failed", len(refused))
+            self._failed(refused[0])
+            return False
+        self._breaker.succeeded()
+        return True
+
+    # ------------------------------------------------------------ state
+
+    def _measured(self, seconds: float) -> None:
+        mean = self.round_trip_seconds
+        weight = 1.0 if mean is None or seconds > mean else _WEIGHT
+        self.round_trip_seconds = seconds if mean is None else mean + weight * (seconds - mean)
+
+    def _failed(self, error: Exception) -> None:
+        reason = reason_of(error)
+        changed, self.reason = self.reason != reason, reason
+        if reason in UNREACHABLE:
+            self._breaker.failed()
+        if changed:
+            LOG.warning("redis fails; counting goes on without it", extra={"fields": {"reason": reason}})
+
+
+def _name(key: bytes) -> bytes:
+    return PREFIX + key.hex().encode()
