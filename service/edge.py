@@ -30,10 +30,17 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 CLIENT_CLOSED = 499
 """What the log says of a request whose client left before its body was complete (nginx's number for it)."""
 
+DEFAULT_PROJECT = "default"
+"""Of requests that name none that is known."""
+
 
 @dataclass(slots=True)
 class Exchange:
-    """What is known of one request while it is answered; routes write into it, the edge logs it."""
+    """What is known of one request while it is answered; routes write into it, the edge logs it.
+
+    `project` is of a closed set: the name of the key, or what X-Tallystick-Project said of those that are configured.
+    `headers` are added to those of the answer.
+    """
 
     request_id: str
     route: str = OTHER
@@ -42,6 +49,8 @@ class Exchange:
     body_bytes: int = 0
     input_tokens: int | None = None
     error: str | None = None
+    project: str = DEFAULT_PROJECT
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     started_at: float = field(default_factory=time.perf_counter)
 
 
