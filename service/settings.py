@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     max_connections: int = Field(
         4096, ge=1, description="Connections that a worker keeps at once; one more is answered with a 503 and closed."
     )
-    keys_file: Path | None = Field(None, description="File of API keys (tallystick keys add); with it, keys are needed.")
+    keys_file: Path | None = Field(None, description="File of API keys (tallystick keys add); keys are needed then.")
     keys_in_redis: bool = Field(False, description="API keys are in Redis; then, too, they are needed.")
     public: Names = Field(
         ("/livez", "/readyz"), description="Paths that need no key, separated by commas, with all that is below them."
