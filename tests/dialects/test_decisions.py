@@ -34,17 +34,17 @@ def _ask(row: str, body: Any, deciders: Deciders | None = None, /, **params: str
     return ROWS[row].handle(body, params, deciders or _deciders()).body
 
 
-def _without_trust(value: Any) -> Any:
+def without_trust(value: Any) -> Any:
     """Without what `make accuracy` may change."""
     if isinstance(value, dict):
         changing = ("method", "error_band", "methods")
-        return {key: _without_trust(item) for key, item in value.items() if key not in changing}
-    return [_without_trust(item) for item in value] if isinstance(value, list) else value
+        return {key: without_trust(item) for key, item in value.items() if key not in changing}
+    return [without_trust(item) for item in value] if isinstance(value, list) else value
 
 
 def test_every_row_has_an_example_that_holds() -> None:
     assert list(examples()) == [row.name for row in DECISIONS]
-    assert _without_trust(play()) == _without_trust(examples())
+    assert without_trust(play()) == without_trust(examples())
 
 
 @pytest.mark.parametrize("name", [row.name for row in DECISIONS])
