@@ -42,7 +42,7 @@ class Tokens:
 
 
 def tokens_of(tokenizer: Tokenizer, text: str, *, parse_special: bool = False) -> Tokens:
-    """The tokens that `tokenizer.count` counts; `parse_special` reads special-token strings as such where there are any.
+    """The tokens that `tokenizer.count` counts; `parse_special` reads special-token strings as such if there are any.
 
     Raises nothing for any text without lone surrogates. Linear in the text.
     """

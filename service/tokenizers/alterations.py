@@ -7,16 +7,17 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from os.path import commonprefix
+from itertools import takewhile
+from operator import eq
 
 import regex
 
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """`codes` say, in a closed set of words, what may change. `normalise` changes a text, except that `prefix` is put in
-    front of it once. The ids of some vocabularies mean less than the text did: that is a change, too (`mark_is_blank`:
-    U+2581 and a blank are the same piece)."""
+    """`codes` say, in a closed set of words, what may change. `normalise` changes a text, except that `prefix` is put
+    in front of it once. The ids of some vocabularies mean less than the text did: that is a change, too
+    (`mark_is_blank`: U+2581 and a blank are the same piece)."""
 
     codes: tuple[str, ...] = ()
     normalise: Callable[[str], str] = str
@@ -147,9 +148,14 @@ def _segments(text: str) -> Iterator[str]:
 
 
 def _differing(text: str, seen: str) -> Iterator[tuple[str, str]]:
-    head = len(commonprefix((text, seen)))
+    head = _common(text, seen)
     text_rest, seen_rest = text[head:], seen[head:]
-    tail = len(commonprefix((text_rest[::-1], seen_rest[::-1])))
+    tail = _common(text_rest[::-1], seen_rest[::-1])
     yield text[:head], seen[:head]
     yield text_rest[: len(text_rest) - tail], seen_rest[: len(seen_rest) - tail]
     yield text[len(text) - tail :], seen[len(seen) - tail :]
+
+
+def _common(one: str, other: str) -> int:
+    """Characters that two texts begin with alike."""
+    return sum(takewhile(bool, map(eq, one, other)))

@@ -23,8 +23,8 @@ from service.tokenizers.vocabulary import Vocabulary, any_of
 @dataclass(frozen=True, slots=True)
 class BundledModel:
     """`added_tokens` is what the model's own post-processor adds (1 for a bos); `pieces` are the added strings that
-    always match; `normalise` is what the model's tokenizer does to text first and splintr leaves out; `marked` says that
-    splintr spells a blank in a token as U+2581 (it decodes whole texts rightly).
+    always match; `normalise` is what the model's tokenizer does to text first and splintr leaves out; `marked` says
+    that splintr spells a blank in a token as U+2581 (it decodes whole texts rightly).
     """
 
     added_tokens: int
