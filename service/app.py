@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from service.backends import open_backends
 from service.bodies import BodyLimits, ByteBudget
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
@@ -45,22 +46,26 @@ class App(Starlette):
 def create_app(settings: Settings | None = None) -> App:
     """A service by its settings (the environment's when none are given). Loads nothing before the lifespan starts."""
     settings = settings or Settings()
+    metrics = Metrics()
+    backends = open_backends(settings, metrics)
     parts = ServiceParts(
-        counter=Counter.in_memory(settings.cache_bytes),
+        counter=Counter(backends.segments),
         workers=Workers(settings.threads, settings.queue),
-        metrics=Metrics(),
+        metrics=metrics,
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
     )
-    readiness = Readiness(settings.warm, parts.metrics, parts.counter)
+    readiness = Readiness(settings.warm, parts.metrics, parts.counter, backends.report)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         readiness.start()
+        backends.start()
         yield
         readiness.stop()
         parts.workers.close()
+        backends.stop()
 
     app = App(lifespan=lifespan)
     app.state.parts, app.state.readiness = parts, readiness

@@ -61,10 +61,12 @@ class Metrics:
         self._codes = error_codes()
         self._models: set[str] = set()
         self._readings: list[tuple[Gauge, Callable[[], float]]] = []
+        self._samplers: list[Callable[[], None]] = []
         self._fallbacks_seen: dict[str, int] = {}
         self._make_request_rows()
         self._make_count_rows()
         self._make_tokenizer_rows()
+        self._make_cache_rows()
         self._make_process_rows()
 
     # ------------------------------------------------------------ the rows
@@ -113,6 +115,21 @@ class Metrics:
         )
         self._fallbacks = self._counter("tokenizer_fallbacks", "Loads that ended at the reference engine.", own)
 
+    def _make_cache_rows(self) -> None:
+        self._lookups = self._counter(
+            "cache_lookups", "Looks into a cache (request, memory, redis): hit, miss, skipped, failed or garbage.",
+            ("tier", "outcome"),
+        )
+        self._redis_writes = self._counter("redis_writes", "Counts stored in Redis, dropped or failed.", ("outcome",))
+        self.redis_up = self._gauge("redis_up", "Workers that may ask Redis now.")
+        self.redis_degraded = self._gauge("redis_degraded", "Workers that cannot ask Redis, or not write to it.")
+        self.redis_round_trip = self._gauge("redis_round_trip_seconds", "How long asking Redis takes.", mode="livemax")
+        self.redis_waiting = self._gauge("redis_write_queue", "Counts that wait to be stored in Redis.")
+        self.count_cost = self._gauge(
+            "count_seconds_per_mib", "How long counting 2^20 characters takes; by it Redis is asked or not.",
+            ("tokenizer",), "livemax",
+        )
+
     def _make_process_rows(self) -> None:
         self._gauge("build_info", "1, with the version.", ("version",), "livemax").labels(__version__).set(1)
         self._workers = self._gauge("workers", "Worker processes that answer.")
@@ -134,6 +151,10 @@ class Metrics:
     def read_at_sample(self, gauge: Gauge, reading: Callable[[], float]) -> None:
         """Set a gauge without labels to what `reading` gives, at each sample."""
         self._readings.append((gauge, reading))
+
+    def call_at_sample(self, work: Callable[[], None]) -> None:
+        """Let `work` set what it has to at each sample."""
+        self._samplers.append(work)
 
     def answered(self, route: str, status: int, seconds: float, body_bytes: int) -> None:
         """A request was answered with an HTTP status."""
@@ -189,6 +210,14 @@ class Metrics:
         self._tokenized_bytes.labels(tokenizer).inc(size)
         self._tokenize_seconds.labels(tokenizer).inc(seconds)
 
+    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
+        """`tier` and `outcome` are words of ours (service.cache.base)."""
+        self._lookups.labels(tier, outcome).inc(number)
+
+    def redis_written(self, outcome: str, number: int) -> None:
+        """Counts were stored in Redis, dropped or failed."""
+        self._redis_writes.labels(outcome).inc(number)
+
     def loaded(self, tokenizer: str, seconds: float) -> None:
         """A tokenizer was loaded; its name is one the registry knows."""
         self._load_seconds.labels(tokenizer).set(seconds)
@@ -207,6 +236,8 @@ class Metrics:
         """Bring up to date what is read rather than told: gauges of this process, its engines, its processor time."""
         for gauge, reading in self._readings:
             gauge.set(reading())
+        for work in self._samplers:
+            work()
         self._workers.set(1)
         for state in tokenizers.engine_states():
             outcome = state.golden.replace(" ", "_") if state.golden in GOLDEN else "mismatch"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -61,6 +61,8 @@ class Readiness:
     names: tuple[str, ...]
     metrics: Metrics
     counter: Counter
+    backends: Callable[[], Mapping[str, Json]] = dict
+    """What else /readyz shows, by name; one that says `degraded` leaves the service ready, and degraded."""
     warmed: bool = False
     draining: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
@@ -121,7 +123,10 @@ class Readiness:
         right = all(row["ready"] for row in rows.values())
         ready = self.warmed and right and not self.draining
         status = "draining" if self.draining else "starting" if not self.warmed else "ready" if right else "failed"
-        return ready, {"status": status, "tokenizers": rows}
+        backends = dict(self.backends())
+        if ready and any(row["status"] == "degraded" for row in backends.values()):
+            status = "degraded"
+        return ready, {"status": status, "tokenizers": rows, **backends}
 
     def _row(self, name: str, state: EngineState | None) -> dict[str, Json]:
         if not registry.is_loaded(name):

@@ -115,6 +115,8 @@ class _Case:
             if cache.would_ask(at_stake):
                 cache.ask([*_longer(run, known), *_longest(missing)])
                 known = self._longest_known(run)
+            else:
+                cache.events.looked_up("redis", "skipped")
         return self.add(self._count_run(run, known), fixed)
 
     def _longest_known(self, run: Run) -> int:
