@@ -16,8 +16,9 @@ from importlib import import_module
 from service import catalog, method
 from service.catalog import CatalogModel
 from service.errors import InvalidRequest
+from service.families.base import RendererName
 from service.features import main_feature
-from service.renderers.allowance import file_allowance
+from service.media.allowance import file_allowance
 from service.segments import SegmentCounter
 from service.tokenizers import registry
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
@@ -26,9 +27,17 @@ from service.types import CountRequest, Prompt, Rendering, Section, TokenCount, 
 Render = Callable[[Prompt, CatalogModel], Rendering]
 
 
+_MODULES = {
+    "openai": "service.renderers.openai.request",
+    "anthropic": "service.renderers.anthropic.request",
+    "google": "service.renderers.google.request",
+    "plain": "service.renderers.plain",
+}
+
+
 @cache
-def _renderer(name: str) -> Render:
-    render: Render = import_module(f"service.renderers.{name}").render
+def _renderer(name: RendererName) -> Render:
+    render: Render = import_module(_MODULES[name]).render
     return render
 
 

@@ -94,7 +94,7 @@ class CountAnswer(_Answer):
     context: None
     counts: list[int] = Field(default=[], description="Only where texts was asked: tokens of each, in order.")
     accuracy_class: AccuracyClass | None = Field(
-        default=None, alias="class", description="Only for a whole request: the class whose measured accuracy it quotes."
+        default=None, alias="class", description="Only for a whole request: the class whose measured accuracy holds."
     )
 
 

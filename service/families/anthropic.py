@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from service.families.base import Family
-from service.renderers.anthropic_rules import (
+from service.renderers.anthropic.rules import (
     AnthropicRules,
     Definition,
     DocumentRule,
@@ -19,7 +19,7 @@ from service.renderers.anthropic_rules import (
     ThinkingRule,
     ToolPrompt,
 )
-from service.renderers.anthropic_tools import NAMESPACE
+from service.renderers.anthropic.tools import NAMESPACE
 
 # ---------------------------------------------------------------- media
 

@@ -14,7 +14,7 @@ class Family:
     """One row of a family table; the first row whose `match` fits the whole canonical model id wins.
 
     `name` is from a closed set (it labels metrics and keys the accuracy table), `provider` is the genai-prices
-    provider id, `tokenizer` a registry name, `renderer` the module of `service.renderers` that draws its template,
+    provider id, `tokenizer` a registry name, `renderer` the room of `service.renderers` that draws its template,
     `rules` that renderer's own frozen constants. `inferred` rows catch unknown members of a known family: the answer
     then says `model_match: inferred`.
     """

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from service.families.base import Family
 from service.families.open_models import ChatTemplate, Turn
+from service.media.documents import file_text
+from service.media.images import image_size
+from service.media.recordings import audio_length, read_video
 from service.renderers.base import RenderingBuilder
-from service.renderers.documents import file_text
-from service.renderers.images import image_size
-from service.renderers.recordings import audio_length, read_video
 from service.types import (
     Document,
     Json,

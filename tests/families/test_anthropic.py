@@ -9,7 +9,7 @@ import pytest
 from service import catalog
 from service.families import find_family
 from service.families.anthropic import FAMILIES
-from service.renderers.anthropic_rules import AnthropicRules
+from service.renderers.anthropic.rules import AnthropicRules
 from service.tokenizers.rows import TOKENIZERS
 
 

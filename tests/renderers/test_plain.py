@@ -34,7 +34,7 @@ from service.types import (
     ToolResult,
     Unknown,
 )
-from tests.renderers.media_files import docx, pdf, png, wav
+from tests.media.media_files import docx, pdf, png, wav
 
 VOCABULARIES = {"kimi": "kimi_k2"}
 

@@ -1,0 +1,293 @@
+"""Gemini and Gemma: a prompt of any dialect as what the Gemini API or Vertex AI bills. Pure.
+
+The template of a generation and platform is its rules (`service.families.google`); this module walks the prompt and
+leaves tools, calls and results to the style module of those rules, files to `google_media`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from service.families.base import Family
+from service.families.google import GooglePlatforms, GoogleRules, Style
+from service.renderers.base import RenderingBuilder
+from service.renderers.google import declaration, python, thoughts, walk, words
+from service.renderers.google.media import MediaBiller
+from service.renderers.google.schema import Allowance, Drawn
+from service.types import (
+    Document,
+    Json,
+    Media,
+    Message,
+    Part,
+    Prompt,
+    Rendering,
+    SearchResult,
+    Section,
+    Text,
+    Thinking,
+    Tool,
+    ToolAddition,
+    ToolCall,
+    ToolReference,
+    ToolResult,
+    Unknown,
+    Warned,
+)
+
+
+class _Model(Protocol):
+    @property
+    def family(self) -> Family: ...
+
+
+class _Template(Protocol):
+    """A style: how it draws a tool, a call and a result."""
+
+    def tool(self, tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn: ...
+    def call(self, name: str, arguments: Json) -> Drawn: ...
+    def result(self, name: str, value: Json) -> Drawn: ...
+
+
+_TEMPLATES: Mapping[Style, _Template] = {
+    "walk": walk, "python": python, "declaration": declaration, "words": words,
+}
+
+HOSTED_DOUBT = 600
+"""Tokens that a hosted tool may add on 3 and later; 17 requests had 0 to 551 with one tool declared."""
+
+ASSUMED_CACHE = 4_096
+"""Tokens assumed of cached content that is only referred to: the least that Google caches for its larger models."""
+
+
+def render(prompt: Prompt, model: _Model) -> Rendering:
+    """What Google's template makes of `prompt` for the platform it names (the Gemini API by default)."""
+    platforms = model.family.rules
+    if not isinstance(platforms, GooglePlatforms):
+        raise TypeError(f"family {model.family.name} has no rules of this renderer")
+    return _Renderer(prompt, platforms.on(prompt.platform)).render()
+
+
+class _Renderer:
+    """Renders one prompt."""
+
+    def __init__(self, prompt: Prompt, rules: GoogleRules) -> None:
+        self.prompt = prompt
+        self.rules = rules
+        self.native = prompt.dialect.startswith("google.")
+        self.template = _TEMPLATES[rules.style]
+        self.out = RenderingBuilder(rules.name)
+        resolution = prompt.options.get("media_resolution")
+        files = (media for message in _everything(prompt) for media in _files(message.parts))
+        self.media = MediaBiller(rules.media, resolution if isinstance(resolution, str) else "", files)
+        self.names: dict[str, str] = {}
+        self.allowance = Allowance()
+
+    def render(self) -> Rendering:
+        prompt = self.prompt
+        self._system()
+        for message in _contents(prompt.messages, native=self.native):
+            self._content(message, "messages")
+        for tool in prompt.tools:
+            self._tool(tool)
+        self._output()
+        if self.native:
+            thoughts.add_hidden(self.out, prompt, self.rules.thoughts)
+        cached = prompt.options.get("cached_content")
+        if cached:
+            self.out.cost("messages", ASSUMED_CACHE, "cached_content")
+            self.out.miss("cachedContent", "cached_content", "what the cache holds is not in the body", ASSUMED_CACHE)
+        if self.allowance.cut:
+            self.out.warnings.append(Warned("schema_references_not_written_out", "tools"))
+        return self.out.build()
+
+    # ------------------------------------------------------------ contents
+
+    def _system(self) -> None:
+        """The system instruction: what stands apart, then every system message of another dialect."""
+        parts = list(self.prompt.system)
+        spoken = [message for message in self.prompt.messages if message.role in ("system", "developer")]
+        for message in spoken:
+            parts += message.parts
+        if parts or self.prompt.system_role_given:
+            given = self.prompt.system_role_given or bool(spoken) or not self.native
+            self._content(Message("system", tuple(parts), role_given=given), "system")
+
+    def _content(self, message: Message, section: Section) -> None:
+        if message.role_given:
+            self.out.cost("frame", self.rules.turn, "turn")
+        texts: list[str] = []
+        for part in message.parts:
+            if isinstance(part, Text):
+                texts.append(part.text)
+                continue
+            if not (isinstance(part, Thinking) and not part.text):
+                self._texts(texts, section)
+                self._part(part, section)
+        self._texts(texts, section)
+
+    def _texts(self, texts: list[str], section: Section) -> None:
+        """Neighbouring texts, joined where the rules join them; `texts` is emptied."""
+        if self.rules.joins_texts:
+            self.out.text(section, "".join(texts))
+        else:
+            for text in texts:
+                self.out.text(section, text)
+        texts.clear()
+
+    def _part(self, part: Part, section: Section) -> None:
+        if isinstance(part, Text):
+            self.out.text(section, part.text)
+        elif isinstance(part, Media):
+            self._file(part, section)
+        elif isinstance(part, ToolCall):
+            self._call(part, section)
+        elif isinstance(part, ToolResult):
+            self._result(part, section)
+        elif isinstance(part, Thinking):
+            self.out.text(section, part.text)
+        elif isinstance(part, Document):
+            for text in (part.title, part.context):
+                self.out.text(section, text or "")
+            for inner in part.parts:
+                self._part(inner, section)
+        elif isinstance(part, SearchResult):
+            for text in (part.title, part.source, *(inner.text for inner in part.parts)):
+                self.out.text(section, text)
+        elif isinstance(part, ToolReference):
+            self.out.text(section, part.name)
+        elif isinstance(part, ToolAddition):
+            for tool in part.tools:
+                self._tool(tool)
+        else:
+            self._unknown(part, section)
+
+    def _unknown(self, part: Unknown, section: Section) -> None:
+        self.out.text(section, _compact(part.value))
+        self.out.miss(part.path, part.kind, "an unknown kind of part is counted from its text")
+
+    def _file(self, media: Media, section: Section, *, in_result: bool = False) -> None:
+        billed = self.media.bill(media, in_result=in_result)
+        self.out.text(section, billed.text or "")
+        for rule, tokens in billed.costs:
+            self.out.cost("media", tokens, rule)
+        for doubt in billed.doubts:
+            self.out.doubt(doubt.low, doubt.high, doubt.reason)
+        if billed.missing:
+            assumed = sum(tokens for _, tokens in billed.costs)
+            self.out.miss(media.path, f"{media.kind}_file", billed.missing, assumed)
+
+    # ------------------------------------------------------------ calls and results
+
+    def _call(self, part: ToolCall, section: Section) -> None:
+        if part.call_id:
+            self.names[part.call_id] = part.name
+        arguments = part.arguments
+        if arguments is None and part.raw_arguments:
+            arguments = {"arguments": part.raw_arguments}
+        if part.hosted:
+            self._hosted(part.path, part.hosted, part.name, arguments, section)
+        else:
+            self._draw(section, self.template.call(part.name, arguments))
+
+    def _result(self, part: ToolResult, section: Section) -> None:
+        name = part.name or self.names.get(part.call_id, "")
+        value = part.value if self.native else _answer(part)
+        if part.hosted:
+            self._hosted(part.path, part.hosted, name, value, section)
+        else:
+            self._draw(section, self.template.result(name, value))
+        for inner in part.parts:
+            if isinstance(inner, Media):
+                self._file(inner, section, in_result=True)
+            elif self.native or not isinstance(inner, Text):
+                self._part(inner, section)
+
+    def _hosted(self, path: str, kind: str, name: str, value: Json, section: Section) -> None:
+        """A call or answer of a tool that Google runs: counted from its strings, which is a guess."""
+        self._draw(section, walk.call(name, value))
+        self.out.miss(path, kind, "how a hosted tool's calls and answers are billed is not known")
+
+    def _draw(self, section: Section, drawn: Drawn) -> None:
+        for text in drawn.texts:
+            self.out.text(section, text)
+        self.out.cost(section, drawn.fixed, self.rules.style)
+        if drawn.doubtful:
+            self.out.doubt(-drawn.doubtful, 0, "a boolean in a call or result may be free")
+
+    # ------------------------------------------------------------ tools and output
+
+    def _tool(self, tool: Tool) -> None:
+        if tool.kind == "function":
+            given = tool if self.native else replace(tool, schema_form="google")
+            self._draw("tools", self.template.tool(given, self.rules, self.allowance))
+        elif not self.native:
+            self.out.text("tools", _compact(dict(tool.raw)))
+            self.out.miss(tool.path, tool.kind, "another provider's hosted tool is counted from its definition")
+        elif self.rules.tools_inject or tool.kind in _COSTLY:
+            self.out.doubt(0, HOSTED_DOUBT, "a hosted tool adds text when the model uses it")
+            self.out.miss(tool.path, tool.kind, "what the tool adds is known only after the model used it")
+
+    def _output(self) -> None:
+        """The response schema: a Schema message is billed by style walk alone, a JSON schema by one platform."""
+        output = self.prompt.output
+        if output is None or output.schema is None:
+            return
+        if output.schema_form == "google":
+            if self.rules.style == "walk":
+                self._draw("schema", walk.response_schema(output.schema, self.rules))
+        elif self.rules.schema_frame is not None:
+            text = _compact(output.schema)
+            self.out.text("schema", text)
+            self.out.cost("schema", self.rules.schema_frame, "json_schema")
+            self.out.doubt(-self.rules.schema_frame, len(text) // 2, "JSON schemas on this platform: one request")
+
+
+_COSTLY = frozenset({"computerUse"})
+"""Hosted tools whose own declarations are in the prompt on every generation."""
+
+
+def _answer(part: ToolResult) -> Json:
+    """The response of a function as Google documents it: the text of another dialect's result under `output`."""
+    if part.value is not None:
+        return part.value if isinstance(part.value, Mapping) else {"output": part.value}
+    text = "\n".join([inner.text for inner in part.parts if isinstance(inner, Text)])
+    return {"error" if part.is_error else "output": text}
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
+
+
+def _everything(prompt: Prompt) -> Iterator[Message]:
+    yield Message("system", prompt.system)
+    yield from prompt.messages
+
+
+def _files(parts: Iterable[Part]) -> Iterator[Media]:
+    """Every file in the parts, those inside results and documents too."""
+    for part in parts:
+        if isinstance(part, Media):
+            yield part
+        elif isinstance(part, (ToolResult, Document)):
+            yield from _files(part.parts)
+
+
+def _contents(messages: tuple[Message, ...], *, native: bool) -> Iterator[Message]:
+    """The contents: no system messages; the results of one turn, which OpenAI sends one by one, together."""
+    answers: list[Part] = []
+    for message in messages:
+        if message.role in ("system", "developer"):
+            continue
+        if message.role == "tool" and not native:
+            answers += message.parts
+            continue
+        if answers:
+            yield Message("tool", tuple(answers))
+            answers.clear()
+        yield message
+    if answers:
+        yield Message("tool", tuple(answers))

@@ -1,0 +1,1 @@
+"""How OpenAI renders a request: Chat, Responses, completions and embeddings."""
