@@ -20,6 +20,9 @@ from service.types import SECTIONS, Edge, Section, Segment
 PIECE_CHARS = 512
 """A text is cut no finer: a piece costs 2 to 3 us of hashing (2026-11, CPython 3.13)."""
 
+MOST_REFUSED = 20_000
+"""Ends of lines where a text must not be cut; after so many (10 ms) the rest stays one piece."""
+
 LOOK_BACK = 32
 """Ends of units, from the last one back, at which a shorter version may have ended."""
 
@@ -91,12 +94,13 @@ def units_of(segment: Segment, tokenizer: Tokenizer) -> Iterator[Unit]:
 
 
 def _cuts(text: str, can_cut: Callable[[str, str], bool]) -> Iterator[int]:
-    at = text.find("\n", PIECE_CHARS)
-    while at >= 0:
+    refused, at = 0, text.find("\n", PIECE_CHARS)
+    while at >= 0 and refused < MOST_REFUSED:
         if can_cut(text[at - 1], "\n"):
             yield at
             at += PIECE_CHARS
         else:
+            refused += 1
             at += 1
         at = text.find("\n", at)
 

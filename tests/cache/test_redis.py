@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
@@ -72,7 +72,7 @@ def keys(number: int) -> list[bytes]:
     return [bytes([i % 256, i // 256]) * 10 for i in range(number)]
 
 
-def put_and_wait(cache: RedisCache, told: Told, entries: dict[bytes, tuple[int, ...]]) -> None:
+def put_and_wait(cache: RedisCache, told: Told, entries: Mapping[bytes, tuple[int, ...]]) -> None:
     wait_for(lambda: cache.up)
     for key, counts in entries.items():
         cache.put(key, counts)
@@ -107,7 +107,7 @@ def test_a_value_of_anybody_else_is_a_miss(server: RedisServer, url: str) -> Non
     with cache_at(url) as (cache, told), server.client() as client:
         put_and_wait(cache, told, {good: (7,)})
         client.set(PREFIX + short.hex().encode(), b"12")
-        client.copy(PREFIX + good.hex().encode(), PREFIX + moved.hex().encode())
+        client.copy((PREFIX + good.hex().encode()).decode(), (PREFIX + moved.hex().encode()).decode())
         assert cache.get_many([good, foreign, short, moved]) == {good: (7,)}
         assert told.lookups == {"hit": 1, "garbage": 3}
         client.lpush(PREFIX + wrong_type.hex().encode(), "x")
