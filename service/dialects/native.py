@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from service import catalog
 from service.dialects import get_reader, infer_dialect
@@ -34,7 +34,7 @@ LEGACY_PROVIDER = "anthropic"
 
 def read(value: Json, params: Mapping[str, str] | None = None, *, path: str = "") -> CountRequest:
     """The request in a decoded body; `path` is where it stands in a batch. Raises InvalidRequest, UnknownModel."""
-    body = _validate(value, path)
+    body = validate(CountBody, value, path)
     at = f"{path}." if path else ""
     target = _one_of(body, ("model", "tokenizer", "provider"), at, required=body.request is None)
     given = _one_of(body, ("text", "texts", "request"), at)
@@ -128,19 +128,30 @@ WANTED = {
     "dict_type": "an object",
     "model_type": "an object",
     "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+}
+
+BROKEN_RULES = {
+    "missing": "is missing",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
 }
 
 
-def _validate(value: Json, path: str) -> CountBody:
+def validate[M: BaseModel](model: type[M], value: Json, path: str = "") -> M:
+    """The body as a model of the wire. Raises InvalidRequest naming the field, without repeating what was sent."""
     if not isinstance(value, dict):
         raise wrong_type(path, "an object", value)
     try:
-        return CountBody.model_validate(value)
+        return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = _join(path, first["loc"])
-        if first["type"] == "literal_error":
-            raise InvalidRequest(f"{where} must be {first['ctx']['expected']}.", field=where) from None
+        if first["type"] in BROKEN_RULES:
+            rule = BROKEN_RULES[first["type"]].format_map(first.get("ctx", {}))
+            raise InvalidRequest(f"{where} {rule}.", field=where) from None
         raise wrong_type(where, WANTED.get(first["type"], "of another type"), first["input"]) from None
 
 
