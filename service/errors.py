@@ -3,6 +3,7 @@
     ServiceError
     ├── InvalidRequest          400 invalid_request
     ├── Unauthorized            401 unauthorized
+    ├── Forbidden               403 forbidden
     ├── UnknownModel            404 unknown_model
     ├── NotFound                404 not_found
     ├── MethodNotAllowed        405 method_not_allowed
@@ -11,6 +12,8 @@
     ├── UnsupportedMedia        415 unsupported_media
     ├── RateLimited             429 rate_limited
     ├── Overloaded              503 overloaded
+    │   └── DeadlineExceeded    503 deadline_exceeded
+    ├── KeysUnavailable         503 keys_unavailable
     └── TokenizerUnavailable    503 tokenizer_unavailable
 
 A message names the offending field and the way out. It never repeats the caller's text: prompts must not
@@ -43,6 +46,10 @@ class InvalidRequest(ServiceError):
 
 class Unauthorized(ServiceError):
     status, code = 401, "unauthorized"
+
+
+class Forbidden(ServiceError):
+    status, code = 403, "forbidden"
 
 
 class UnknownModel(ServiceError):
@@ -81,6 +88,18 @@ class RateLimited(ServiceError):
 
 class Overloaded(ServiceError):
     status, code = 503, "overloaded"
+
+
+class DeadlineExceeded(Overloaded):
+    """The request waited, or ran, for longer than it may."""
+
+    status, code = 503, "deadline_exceeded"
+
+
+class KeysUnavailable(ServiceError):
+    """Nobody can be let in, since the API keys cannot be read."""
+
+    status, code = 503, "keys_unavailable"
 
 
 class TokenizerUnavailable(ServiceError):
