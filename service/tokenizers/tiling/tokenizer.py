@@ -84,7 +84,8 @@ class TilingTokenizer:
     def can_cut(self, left: str, right: str) -> bool:
         """Whether the two may be counted apart, with the same sum: True is proved, False is only not proved.
 
-        Only the last character of `left` and the first of `right` matter. Where it is True: count(left + right, "inside") = count(left, "inside") + count(right, "inside");
+        Only the last character of `left` and the first of `right` matter. Where it is True:
+        count(left + right, "inside") = count(left, "inside") + count(right, "inside");
         count(left + right, "open") = count(left, "open") + count(right, "end");
         count(left + right, "end") = count(left, "inside") + count(right, "end").
         It holds before a newline, behind a character that writes the same whether a newline, a letter or nothing
