@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from service.backends import open_backends
 from service.bodies import BodyLimits, ByteBudget
+from service.cache.replies import Replies
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.edge import Edge
@@ -55,6 +56,7 @@ def create_app(settings: Settings | None = None) -> App:
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
+        replies=Replies(settings.cache_bytes // 4, metrics),
     )
     readiness = Readiness(settings.warm, parts.metrics, parts.counter, backends.report)
 

@@ -50,7 +50,7 @@ class Backends:
 
 def open_backends(settings: Settings, metrics: Metrics) -> Backends:
     """Nothing is connected to yet."""
-    memory = MemoryCache(settings.cache_bytes)
+    memory = MemoryCache(settings.cache_bytes - settings.cache_bytes // 4)  # the rest is for whole answers
     secret, cache = cache_key(settings), None
     if settings.redis_url is not None:
         cache = RedisCache(

@@ -30,6 +30,7 @@ class Decide:
     decision: Decision
     deciders: Deciders
     threaded: bool = True
+    repeatable: bool = False
 
     def read(
         self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]

@@ -36,6 +36,11 @@ class Operation[Q](Protocol):
         """Whether it never runs on the event loop, however small the body."""
         ...
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same body has the same answer within a minute, and asking it changes nothing."""
+        ...
+
     def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Q:
         """The question in a body. Raises ServiceError."""
         ...
@@ -55,6 +60,7 @@ class Count:
 
     endpoint: Endpoint
     counter: Counter
+    repeatable: bool = True
 
     @property
     def threaded(self) -> bool:
@@ -80,6 +86,7 @@ class Direct:
 
     respond: Callable[[Json], Json]
     threaded: bool = True
+    repeatable: bool = False
 
     def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Json:
         return value
@@ -98,6 +105,7 @@ class CountBatch:
     counter: Counter
     metrics: Metrics
     threaded: bool = False
+    repeatable: bool = False  # its refused items are told to the metrics while they are answered
 
     def read(
         self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
+from pydantic_core import to_json
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from service.bodies import BodyLimits, ByteBudget, Hold, drain, read_body
+from service.cache.replies import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
 from service.counter import Counter
 from service.dialects import native
 from service.dialects.base import Wire, read_json
@@ -37,6 +39,7 @@ class ServiceParts:
     limits: BodyLimits
     budget: ByteBudget
     inline_bytes: int
+    replies: Replies[Reply]
 
 
 class JsonRoute:
@@ -81,7 +84,32 @@ class JsonRoute:
         await send_json(send, reply.body, reply.headers)
 
     async def _reply(self, body: bytes, headers: Headers, scope: Scope) -> Reply:
-        read = partial(self._read, body, headers.get("content-type", ""), scope)
+        media = headers.get("content-type", "")
+        if not self.operation.repeatable or len(body) < REMEMBERED_FROM_BYTES:
+            return await self._work(body, media, scope)
+        replies = self.service.replies
+        key = await self._key(body, media, scope)
+        reply = replies.find(key)
+        first = reply is None
+        if reply is None and len(body) <= self.service.inline_bytes:  # done at once, so nobody can be waiting
+            reply = await self._work(body, media, scope)
+        elif reply is None:
+            reply, first = await replies.share(key, lambda: self._work(body, media, scope))
+        if first:
+            replies.keep(key, reply, len(to_json(reply.body)))
+        else:
+            self.service.metrics.counted(reply.counts)
+        return reply
+
+    async def _key(self, body: bytes, media: str, scope: Scope) -> bytes:
+        path = scope["path"].encode("utf-8", "surrogatepass")
+        parts = (self.path.encode(), path, scope["query_string"], media.encode("latin-1"), body)
+        if len(body) <= HASHED_ON_LOOP_BYTES:
+            return self.service.replies.key(*parts)
+        return await self.service.workers.run(lambda: self.service.replies.key(*parts))
+
+    async def _work(self, body: bytes, media: str, scope: Scope) -> Reply:
+        read = partial(self._read, body, media, scope)
         run = self.service.workers.run
         if len(body) > self.service.inline_bytes or self.operation.threaded:
             return await run(lambda: self._answer(read()))

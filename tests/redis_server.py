@@ -147,6 +147,8 @@ class FaultyProxy:
         self._target = port
         self._fault: Fault = "none"
         self._loop = asyncio.new_event_loop()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -173,6 +175,7 @@ class FaultyProxy:
     @fault.setter
     def fault(self, fault: Fault) -> None:
         before, self._fault = self._fault, fault
+        self._loop.call_soon_threadsafe(self._flowing.clear if fault == "hang" else self._flowing.set)
         if fault == "refuse":
             self._run(self._close())
         elif before == "refuse":
@@ -218,8 +221,7 @@ class FaultyProxy:
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while data := await reader.read(1 << 16):
-                while self._fault == "hang":
-                    await asyncio.sleep(0.01)
+                await self._flowing.wait()
                 if self._fault == "delay":
                     await asyncio.sleep(self.delay_seconds)
                 writer.write(data)

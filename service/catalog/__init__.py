@@ -33,6 +33,11 @@ class Catalog:
         """What `model_ref` means. Raises UnknownModel (404, with near names) or InvalidRequest; field is "model"."""
         return self._resolver.resolve(model_ref)
 
+    @property
+    def edition(self) -> object:
+        """Another object once names may mean something else: what was remembered under the one before is stale."""
+        return self._resolver
+
     def reload(self) -> None:
         """Read the file again: all of it or, where it cannot be used, nothing (CatalogFileError). Requests in flight
         keep what they resolved."""

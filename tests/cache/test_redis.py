@@ -94,7 +94,7 @@ def test_another_process_finds_what_was_put(url: str) -> None:
 
 def test_entries_end_within_a_tenth_of_the_time_to_live(server: RedisServer, url: str) -> None:
     with cache_at(url, ttl=1000) as (cache, told), server.client() as client:
-        put_and_wait(cache, told, {key: (1,) for key in keys(100)})
+        put_and_wait(cache, told, dict.fromkeys(keys(100), (1,)))
         left = [client.ttl(PREFIX + key.hex().encode()) for key in keys(100)]
     assert 890 <= min(left) < 940
     assert 1060 < max(left) <= 1100
@@ -135,13 +135,13 @@ def test_a_refused_connection_is_a_miss_and_comes_back(server: RedisServer) -> N
             assert not cache.up
             assert cache.get_many(keys(3)) == {}
             proxy.fault = "none"
-            put_and_wait(cache, told, {key: (1,) for key in keys(3)})
+            put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
             assert cache.reason is None
 
 
 def test_a_redis_that_hangs_costs_each_thread_one_timeout(server: RedisServer) -> None:
     with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, told):
-        put_and_wait(cache, told, {key: (1,) for key in keys(3)})
+        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
         proxy.fault = "hang"
         began = time.perf_counter()
         threads = [threading.Thread(target=lambda: cache.get_many(keys(3))) for _ in range(4)]
@@ -158,7 +158,7 @@ def test_a_redis_that_hangs_costs_each_thread_one_timeout(server: RedisServer) -
 
 def test_connections_that_were_cut_are_made_again(server: RedisServer) -> None:
     with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, told):
-        put_and_wait(cache, told, {key: (1,) for key in keys(3)})
+        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
         for _ in range(3):
             proxy.cut()
             wait_for(lambda: cache.up and len(cache.get_many(keys(3))) == 3)
@@ -166,7 +166,7 @@ def test_connections_that_were_cut_are_made_again(server: RedisServer) -> None:
 
 def test_a_slow_redis_is_known_to_be_slow(server: RedisServer) -> None:
     with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, told):
-        put_and_wait(cache, told, {key: (1,) for key in keys(3)})
+        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
         assert cache.round_trip_seconds is not None
         assert cache.round_trip_seconds < 0.03
         proxy.fault = "delay"
@@ -178,19 +178,19 @@ def test_a_slow_redis_is_known_to_be_slow(server: RedisServer) -> None:
 
 def test_a_restarted_redis_is_used_again() -> None:
     with redis_server() as server, cache_at(server.url) as (cache, told):
-        put_and_wait(cache, told, {key: (1,) for key in keys(3)})
+        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
         server.stop()
         assert cache.get_many(keys(3)) == {}
         assert not cache.up
         server.start()
         wait_for(lambda: cache.up)
-        put_and_wait(cache, told, {key: (2,) for key in keys(6)})
-        assert cache.get_many(keys(3)) == {key: (2,) for key in keys(3)}
+        put_and_wait(cache, told, dict.fromkeys(keys(6), (2,)))
+        assert cache.get_many(keys(3)) == dict.fromkeys(keys(3), (2,))
 
 
 def test_a_read_only_replica_still_answers(server: RedisServer) -> None:
     with server.client() as client, cache_at(server.url) as (cache, told):
-        put_and_wait(cache, told, {key: (1,) for key in keys(3)})
+        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
         client.config_set("replica-serve-stale-data", "yes")
         client.replicaof("127.0.0.1", "1")
         try:
@@ -204,7 +204,7 @@ def test_a_read_only_replica_still_answers(server: RedisServer) -> None:
 
 def test_a_full_redis_still_answers(server: RedisServer) -> None:
     with server.client() as client, cache_at(server.url) as (cache, told):
-        put_and_wait(cache, told, {key: (1,) for key in keys(3)})
+        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
         client.config_set("maxmemory", "1")
         try:
             cache.put(b"k" * 20, (1,))

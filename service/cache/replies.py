@@ -1,0 +1,94 @@
+"""Answers to whole requests, for bursts of the same one: an editor that starts asks 50 times in a second.
+
+A request is known by a hash of everything its answer depends on. Nothing leaves the process: an answer repeats names
+that the caller wrote. Answers are kept to the end of the minute they were made in, since a price may change with the
+minute, and until the catalog is read again. While an answer is being made, others that want it wait for it without
+holding a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+from service import catalog
+from service.cache.base import CacheEvents
+
+REMEMBERED_FROM_BYTES = 2_000
+"""A smaller body is counted in the time that it takes to look (0.1 ms)."""
+
+HASHED_ON_LOOP_BYTES = 1 << 20
+"""A larger body is hashed in a thread: hashing takes 1.2 ms a MiB."""
+
+LARGEST_REPLY_BYTES = 1 << 16
+
+
+class Replies[R]:
+    """At most `max_bytes` of answers. Used from one event loop, so without a lock; only `key` may run in a thread."""
+
+    def __init__(self, max_bytes: int, events: CacheEvents, clock: Callable[[], float] = time.time) -> None:
+        self.max_bytes = max_bytes
+        self.bytes = 0
+        self._events = events
+        self._clock = clock
+        self._secret = secrets.token_bytes(32)
+        self._edition: tuple[int, object] = (0, None)
+        self._kept: OrderedDict[bytes, tuple[R, int]] = OrderedDict()
+        self._flights: dict[bytes, asyncio.Future[R]] = {}
+
+    def key(self, *parts: bytes) -> bytes:
+        """Stands for a request: route, path, query, content type, body; whatever else its answer depends on is added
+        here or leads past this cache."""
+        digest = hashlib.blake2b(key=self._secret, digest_size=20)
+        for part in parts:
+            digest.update(b"%d|" % len(part))
+            digest.update(part)
+        return digest.digest()
+
+    def find(self, key: bytes) -> R | None:
+        """The answer that was given before."""
+        self._forget_old()
+        kept = self._kept.get(key)
+        self._events.looked_up("request", "miss" if kept is None else "hit")
+        if kept is None:
+            return None
+        self._kept.move_to_end(key)
+        return kept[0]
+
+    def keep(self, key: bytes, reply: R, size: int) -> None:
+        """Remember an answer that is `size` bytes on the wire (in memory about three times as much)."""
+        self._forget_old()
+        size = 3 * size + 1_000
+        if size > min(3 * LARGEST_REPLY_BYTES, self.max_bytes) or key in self._kept:
+            return
+        self._kept[key] = (reply, size)
+        self.bytes += size
+        while self.bytes > self.max_bytes:
+            _, (_, dropped) = self._kept.popitem(last=False)
+            self.bytes -= dropped
+
+    async def share(self, key: bytes, make: Callable[[], Awaitable[R]]) -> tuple[R, bool]:
+        """What `make` gives or raises, and whether it was called for this request. It goes on where this request is
+        given up, since others may wait for it."""
+        flight = self._flights.get(key)
+        first = flight is None
+        if flight is None:
+            flight = self._flights[key] = asyncio.ensure_future(make())
+            flight.add_done_callback(lambda done: self._landed(key, done))
+        return await asyncio.shield(flight), first
+
+    def _landed(self, key: bytes, flight: asyncio.Future[R]) -> None:
+        del self._flights[key]
+        if not flight.cancelled():
+            flight.exception()  # or asyncio complains, where all who waited have gone
+
+    def _forget_old(self) -> None:
+        edition = int(self._clock() // 60), catalog.current().edition
+        if edition != self._edition:
+            self._edition = edition
+            self._kept.clear()
+            self.bytes = 0
