@@ -1,4 +1,4 @@
-"""Official SDKs, pointed at a live server by base URL alone (google-genai: tests/dialects), and a coding agent's burst."""
+"""Official SDKs at a live server by base URL alone (google-genai: tests/dialects), and a coding agent's burst."""
 
 from __future__ import annotations
 
