@@ -22,9 +22,7 @@ from service.tokenizers.alterations import alteration_of
 from service.tokenizers.bpe import Rule, merge
 from service.tokenizers.byte_alphabet import LETTER_OF, token_bytes_of
 from service.tokenizers.data import read_verified
-from service.tokenizers.merge_bpe import sentencepiece_bytes
 from service.tokenizers.patterns import RANK_PATTERNS
-from service.tokenizers.rank_bpe import parse_ranks
 from service.tokenizers.rows import TOKENIZERS
 from service.tokenizers.vocabulary import any_of
 
@@ -120,7 +118,8 @@ class MergeListRules:
     algorithm: Algorithm = "merge_list"
 
     def __init__(
-        self, content: bytes, cut: Callable[[str], Iterator[str]], normalise: Callable[[str], str], *, byte_level: bool
+        self, content: bytes, cut: Callable[[str], Iterator[str]], normalise: Callable[[str], str],
+        spell: Callable[[str], bytes], *, byte_level: bool,
     ) -> None:
         found = json.loads(content)
         vocabulary: dict[str, int] = found["model"]["vocab"]
@@ -131,7 +130,7 @@ class MergeListRules:
         self._added_at = any_of(self._added)
         self._cut = cut
         self._normalise = normalise
-        self._bytes = token_bytes_of if byte_level else sentencepiece_bytes
+        self._bytes = spell
         self._symbols = _byte_symbols if byte_level else self._character_symbols
         self._pairs, self._places = _pair_table(found["model"]["merges"], vocabulary)
 
@@ -193,6 +192,8 @@ def _pair_table(merges: list[Any], ids: Mapping[str, int]) -> tuple[array[int], 
 
 
 def _by_ranks(name: str, data: str) -> MergeRules:
+    from service.tokenizers.rank_bpe import parse_ranks  # noqa: PLC0415  imports an engine, as below
+
     return RankRules(parse_ranks(read_verified(data)), RANK_PATTERNS[name].regex)
 
 
@@ -204,11 +205,13 @@ def _legacy_claude(name: str, data: str) -> MergeRules:
     def cut(text: str) -> Iterator[str]:
         return (text[start:end] for _, (start, end) in level.pre_tokenize_str(text))
 
-    return MergeListRules(read_verified(data), cut, alteration_of(name).normalise, byte_level=True)
+    return MergeListRules(read_verified(data), cut, alteration_of(name).normalise, token_bytes_of, byte_level=True)
 
 
 def _gemma(name: str, data: str) -> MergeRules:
-    return MergeListRules(read_verified(data), _uncut, str, byte_level=False)
+    from service.tokenizers.merge_bpe import sentencepiece_bytes  # noqa: PLC0415
+
+    return MergeListRules(read_verified(data), _uncut, str, sentencepiece_bytes, byte_level=False)
 
 
 def _uncut(text: str) -> Iterator[str]:
