@@ -16,6 +16,7 @@ from service.cache.replies import Replies
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.edge import Edge
+from service.inspection_routes import described_inspections, inspection_models, inspection_routes
 from service.metrics import Metrics
 from service.operations import Count, CountBatch, Direct
 from service.ops import Readiness, pages
@@ -41,7 +42,7 @@ class App(Starlette):
         """The document of every route."""
         from service.openapi import make_document  # noqa: PLC0415  not needed to serve
 
-        return make_document(described_routes())
+        return make_document(described_routes(), (*native_schema.MODELS, *inspection_models()))
 
 
 def create_app(settings: Settings | None = None) -> App:
@@ -72,7 +73,7 @@ def create_app(settings: Settings | None = None) -> App:
     app = App(lifespan=lifespan)
     app.state.parts, app.state.readiness = parts, readiness
     app.router.redirect_slashes = False
-    app.router.routes.extend((*count_routes(parts), *page_routes(app)))
+    app.router.routes.extend((*count_routes(parts), *inspection_routes(parts), *page_routes(app)))
     parts.metrics.watch(parts.workers, parts.budget, (route.path for route in app.routes if isinstance(route, Route)))
     return app
 
@@ -110,6 +111,7 @@ def described_routes() -> Iterator[Described]:
     )
     for endpoint in FOREIGN_ENDPOINTS:
         yield from describe_endpoint(endpoint)
+    yield from described_inspections()
     yield Described(
         "/v1/tokenizers", "get", "tokenizers", "Every tokenizer: its data, its engines", "native",
         native_schema.reference(native_schema.TokenizersAnswer), native_schema.EXAMPLE_TOKENIZERS,
