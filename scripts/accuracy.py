@@ -5,7 +5,7 @@
 DIR holds `dev.jsonl.gz` (a row a recorded request: kind, platform, model, request, input_tokens, source,
 main_feature, ...) and, optionally, `claude_text_dev.jsonl.gz` (bare texts with the count Anthropic's endpoint gave).
 Without --base-url a service is started on a free port and stopped at the end. --write replaces
-service/accuracy_classes.json; --check fails when the committed table differs from what was measured.
+service/accuracy_classes.json and the README's table; --check fails when the committed table differs from what was measured.
 """
 
 from __future__ import annotations
@@ -195,27 +195,44 @@ def read(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def print_table(scored: list[Scored]) -> None:
+def table_lines(scored: list[Scored]) -> list[str]:
     groups: dict[tuple[str, ...], list[Scored]] = collections.defaultdict(list)
     for item in scored:
         provider = item.row["kind"].split(".")[0]
         groups[provider, item.row["main_feature"]].append(item)
         groups[provider, "all"].append(item)
         groups["all", "all"].append(item)
-    print("| provider | feature | rows | exact | within 2% | worst under | worst over | in band | failed |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    lines = [
+        "| provider | feature | requests | exact | within 2% | worst under | worst over | in band | failed |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     for (provider, feature), items in sorted(groups.items(), key=lambda g: (g[0][0] == "all", g[0])):
         ok = [item for item in items if item.answer]
         off = [item.counted / item.billed - 1 if item.billed else 0.0 for item in ok]
-        print(
+        lines.append(
             f"| {provider} | {feature} | {len(items)} | {share(item.exact for item in items)} "
             f"| {share(abs(e) <= 0.02 for e in off)} | {100 * min([*off, 0]):.1f}% | +{100 * max([*off, 0]):.1f}% "
             f"| {share(item.in_band for item in ok)} | {len(items) - len(ok)} |"
         )
+    return lines
+
+
+def print_methods(scored: list[Scored]) -> None:
     methods = collections.Counter((item.answer or {"method": "failed"})["method"] for item in scored)
     wrong = sum(item.answer is not None and item.answer["method"] == "exact" and not item.exact for item in scored)
     held = [item.in_band for item in scored if item.answer and item.answer["method"] == "estimate"]
     print(f"\nmethods {dict(methods)}; called exact but wrong: {wrong}; estimates whose band holds: {share(held)}")
+
+
+README = ROOT / "README.md"
+MARKS = ("<!-- accuracy: written by scripts/accuracy.py -->\n", "<!-- end of accuracy -->\n")
+
+
+def write_readme(table: list[str]) -> None:
+    """Put the table between the README's marks."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    README.write_text(before + MARKS[0] + "\n".join(table) + "\n" + MARKS[1] + after, encoding="utf-8")
 
 
 def share(hits: Iterable[bool]) -> str:
@@ -241,7 +258,9 @@ def main() -> int:
     with nullcontext(args.base_url) if args.base_url else running_service() as base_url:
         scored = replay(base_url, rows)
         classes = class_rows(scored)
-        print_table(scored)
+        table = table_lines(scored)
+        print("\n".join(table))
+        print_methods(scored)
         if texts.exists():
             classes += text_rows(base_url, texts)
     for item in sorted(scored, key=lambda item: -abs(item.error) if item.answer else -1e9)[: args.worst]:
@@ -251,6 +270,7 @@ def main() -> int:
     text = json.dumps({"classes": classes}, indent=1).replace("\n  ", " ").replace("\n }", " }") + "\n"
     if args.write:
         TABLE.write_text(text, encoding="utf-8")
+        write_readme(table)
     if args.check and TABLE.read_text(encoding="utf-8") != text:
         print(f"{TABLE.relative_to(ROOT)} is not what was measured; run `make accuracy`", file=sys.stderr)
         return 1
