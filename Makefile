@@ -4,6 +4,7 @@
 .DEFAULT_GOAL := help
 PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
+TRUTH ?= ../shared/truth
 
 $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
@@ -28,9 +29,9 @@ lint: $(INSTALLED)  ## ruff
 typecheck: $(INSTALLED)  ## mypy, strict
 	@$(PYTHON) -m mypy
 
-accuracy: $(INSTALLED)  ## replay recorded requests: TRUTH=folder (with dev.jsonl.gz), ARGS=--write
-	@test -n "$(TRUTH)" || { echo "name the folder with the recorded requests: make accuracy TRUTH=folder" >&2; exit 2; }
-	@$(PYTHON) scripts/accuracy.py --truth "$(TRUTH)" $(ARGS)
+accuracy: $(INSTALLED)  ## replay recorded requests and write what was measured: TRUTH=folder (with dev.jsonl.gz)
+	@test -e "$(TRUTH)/dev.jsonl.gz" || { echo "no recorded requests in $(TRUTH): make accuracy TRUTH=folder" >&2; exit 2; }
+	@$(PYTHON) scripts/accuracy.py --truth "$(TRUTH)" --write $(ARGS)
 
 lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--upgrade for newer versions
 	@scripts/lock.sh $(ARGS)

@@ -5,7 +5,8 @@
 DIR holds `dev.jsonl.gz` (a row a recorded request: kind, platform, model, request, input_tokens, source,
 main_feature, ...) and, optionally, `claude_text_dev.jsonl.gz` (bare texts with the count Anthropic's endpoint gave).
 Without --base-url a service is started on a free port and stopped at the end. --write replaces
-service/accuracy_classes.json and the README's table; --check fails when the committed table differs from what was measured.
+service/accuracy_classes.json and the README's table; --check fails when the committed classes are not what was
+measured.
 """
 
 from __future__ import annotations
