@@ -10,9 +10,13 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from service.admission import open_keys, open_limiter
+from service.auth import Guard, Keys, guard_routes
 from service.backends import open_backends
+from service.beat import Beat
 from service.bodies import BodyLimits, ByteBudget
 from service.cache.replies import Replies
+from service.cors import Cors
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.edge import Edge
@@ -20,6 +24,7 @@ from service.inspection_routes import described_inspections, inspection_models, 
 from service.metrics import Metrics
 from service.operations import Count, CountBatch, Direct
 from service.ops import Readiness, pages
+from service.pages import MOUNT, web_routes
 from service.routes import JsonRoute, ServiceParts
 from service.settings import Settings
 from service.workers import Workers
@@ -36,7 +41,7 @@ class App(Starlette):
     """Requests pass through our edge alone: it answers whatever happens inside, so no other middleware is needed."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Edge(self.router, self.state.parts.metrics)
+        return Edge(self.state.guard, self.state.parts.metrics, self.state.readiness, self.state.cors)
 
     def openapi(self) -> dict[str, Any]:
         """The document of every route."""
@@ -52,7 +57,7 @@ def create_app(settings: Settings | None = None) -> App:
     backends = open_backends(settings, metrics)
     parts = ServiceParts(
         counter=Counter(backends.segments),
-        workers=Workers(settings.threads, settings.queue),
+        workers=Workers(settings.threads, settings.queue, settings.request_seconds),
         metrics=metrics,
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         budget=ByteBudget(settings.inflight_bytes),
@@ -60,22 +65,43 @@ def create_app(settings: Settings | None = None) -> App:
         replies=Replies(settings.cache_bytes // 4, metrics),
     )
     readiness = Readiness(settings.warm, parts.metrics, parts.counter, backends.report)
+    keys, limiter = open_keys(settings), open_limiter(settings, metrics)
+    housekeeping = Beat("housekeeping", HOUSEKEEPING_SECONDS, lambda: keep_house(metrics, keys))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         readiness.start()
         backends.start()
+        housekeeping.start()
         yield
         readiness.stop()
         parts.workers.close()
+        await limiter.close()
         backends.stop()
+        housekeeping.stop()
 
     app = App(lifespan=lifespan)
     app.state.parts, app.state.readiness = parts, readiness
+    app.state.keys, app.state.cors = keys, Cors(settings.cors_origins)
+    app.state.guard = Guard(
+        app.router, app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects
+    )
     app.router.redirect_slashes = False
-    app.router.routes.extend((*count_routes(parts), *inspection_routes(parts), *page_routes(app)))
-    parts.metrics.watch(parts.workers, parts.budget, (route.path for route in app.routes if isinstance(route, Route)))
+    app.router.routes.extend((*count_routes(parts), *inspection_routes(parts), *page_routes(app), *web_routes()))
+    guard_routes(app.routes)
+    paths = (route.path for route in app.routes if isinstance(route, Route))
+    parts.metrics.watch(parts.workers, parts.budget, (*paths, MOUNT))
     return app
+
+
+HOUSEKEEPING_SECONDS = 1.0
+
+
+def keep_house(metrics: Metrics, keys: Keys | None) -> None:
+    """What is done every second: gauges that other workers' scrapes read, keys that were added or revoked."""
+    metrics.sample()
+    if keys is not None:
+        keys.refresh()
 
 
 # ---------------------------------------------------------------- routes

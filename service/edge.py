@@ -7,18 +7,20 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pydantic_core
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.bodies import ClientGone
+from service.cors import Cors
 from service.dialects import find_wire
 from service.dialects.base import Wire
 from service.dialects.native import WIRE as NATIVE
-from service.errors import InvalidRequest, MethodNotAllowed, NotFound, ServiceError
+from service.errors import InvalidRequest, MethodNotAllowed, NotFound, Overloaded, ServiceError
 from service.logs import REQUESTS
 from service.metrics import OTHER, Metrics
 
@@ -59,44 +61,84 @@ def exchange_of(scope: Scope) -> Exchange:
     return exchange
 
 
-class Edge:
-    """Wraps the router."""
+API_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""On every answer that does not say otherwise: it is nobody else's, no page, and nothing to keep."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+
+class Stopping(Protocol):
+    """Whether the process is about to end."""
+
+    @property
+    def draining(self) -> bool: ...
+
+
+class Edge:
+    """Wraps the guard and the router. While the process is stopping, every answer closes its connection."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, stopping: Stopping, cors: Cors) -> None:
         self.app = app
         self.metrics = metrics
+        self.stopping = stopping
+        self.cors = cors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         exchange = scope["tallystick"] = Exchange(_request_id(scope))
-        id_header = (b"x-request-id", exchange.request_id.encode())
 
-        async def send_with_id(message: Message) -> None:
+        async def send_more(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
-                message["headers"] = [*message.get("headers", ()), id_header]
+                message["headers"] = self._headers(scope, exchange, message.get("headers", ()))
             await send(message)
 
         self.metrics.in_flight.inc()
         try:
-            await self.app(scope, receive, send_with_id)
+            await self._answer(scope, receive, send_more, exchange)
+        finally:
+            self.metrics.in_flight.dec()
+            self._record(scope, exchange)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
+        try:
+            preflight = self.cors.preflight(scope)
+            if preflight is None:
+                await self.app(scope, receive, send)
+            else:
+                await send_empty(send, preflight)
         except ClientGone:
             exchange.status = CLIENT_CLOSED
         except HTTPException as error:
             _place(scope, exchange)
-            await send_error(scope, send_with_id, _from_http(error), error.headers)
-        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            await send_error(scope, send, _from_http(error), error.headers)
+        except asyncio.CancelledError:
+            if exchange.status or not self.stopping.draining:
+                raise
+            await send_error(scope, send, Overloaded("The server is stopping; try another.", retry_after=1))
+        except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # a Rust panic is no Exception
             LOG.exception("request failed", extra={"fields": {"request_id": exchange.request_id}})
             if exchange.status:
                 raise  # half an answer is out; the server closes the connection
-            await send_error(scope, send_with_id, ServiceError("Something failed inside; the log tells."))
-        finally:
-            self.metrics.in_flight.dec()
-            self._record(scope, exchange)
+            await send_error(scope, send, ServiceError("Something failed inside; the log tells."))
+
+    def _headers(self, scope: Scope, exchange: Exchange, own: Iterable[tuple[bytes, bytes]]) -> list[Any]:
+        headers = [*own]
+        names = {name for name, _ in headers}
+        headers.append((b"x-request-id", exchange.request_id.encode()))
+        headers += exchange.headers
+        headers += [row for row in API_HEADERS if row[0] not in names]
+        headers += self.cors.headers(scope)
+        if self.stopping.draining and b"connection" not in names:
+            headers.append((b"connection", b"close"))
+        return headers
 
     def _record(self, scope: Scope, exchange: Exchange) -> None:
         seconds = time.perf_counter() - exchange.started_at
@@ -112,6 +154,7 @@ class Edge:
                 "ms": round(seconds * 1000, 2),
                 "bytes": exchange.body_bytes,
                 "tokens": exchange.input_tokens,
+                "project": exchange.project,
                 "error": exchange.error,
             }
             REQUESTS.info("request", extra={"fields": fields})
@@ -164,6 +207,12 @@ async def send_error(
         lines.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": lines})
     await send({"type": "http.response.body", "body": content, "more_body": not last})
+
+
+async def send_empty(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Answer that all is well, with headers alone."""
+    await send({"type": "http.response.start", "status": 204, "headers": [*headers]})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def send_json(send: Send, body: Any, headers: Any = ()) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
@@ -63,6 +64,7 @@ class Metrics:
         self._readings: list[tuple[Gauge, Callable[[], float]]] = []
         self._samplers: list[Callable[[], None]] = []
         self._fallbacks_seen: dict[str, int] = {}
+        self._sampling = threading.Lock()
         self._make_request_rows()
         self._make_count_rows()
         self._make_tokenizer_rows()
@@ -88,6 +90,9 @@ class Metrics:
         self._turned_away = self._counter(
             "connections_refused", "Connections closed before they had a request: full, slow (headers or rest).",
             ("reason",),
+        )
+        self._limited_alone = self._counter(
+            "rate_limit_fallbacks", "Requests whose rate one process judged alone, since Redis failed."
         )
         self.in_flight = self._gauge("requests_in_flight", "Requests being answered.")
         self._busy_workers = self._gauge("worker_queue_depth", "Large requests being counted or waiting.")
@@ -230,10 +235,18 @@ class Metrics:
         """A connection was closed before it had a request; `reason` is a word of ours."""
         self._turned_away.labels(reason).inc()
 
+    def limited_alone(self) -> None:
+        """A rate was judged by this process alone, though all were to judge it."""
+        self._limited_alone.inc()
+
     # ------------------------------------------------------------ reading
 
     def sample(self) -> None:
         """Bring up to date what is read rather than told: gauges of this process, its engines, its processor time."""
+        with self._sampling:
+            self._sample()
+
+    def _sample(self) -> None:
         for gauge, reading in self._readings:
             gauge.set(reading())
         for work in self._samplers:

@@ -110,7 +110,7 @@ class Settings(BaseSettings):
             return tuple(name.strip() for name in value.split(",") if name.strip())
         return value
 
-    @field_validator("redis_url", "cache_secret", mode="before")
+    @field_validator("redis_url", "cache_secret", "keys_file", mode="before")
     @classmethod
     def _unset(cls, value: Any) -> Any:
         return None if value == "" else value
@@ -131,6 +131,14 @@ class Settings(BaseSettings):
                 "guesses and that every process shares: hashes in Redis are keyed with it. "
                 "Make one with: openssl rand -hex 32"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _keys_are_somewhere(self) -> Settings:
+        if self.keys_in_redis and self.redis_url is None:
+            raise ValueError("TALLYSTICK_KEYS_IN_REDIS needs TALLYSTICK_REDIS_URL")
+        if self.keys_in_redis and self.keys_file is not None:
+            raise ValueError("keys are in a file or in Redis: unset TALLYSTICK_KEYS_FILE or TALLYSTICK_KEYS_IN_REDIS")
         return self
 
     @model_validator(mode="after")
