@@ -1,0 +1,43 @@
+// The catalog: models and tokenizers that the service knows, asked once.
+
+import { get } from './api.js';
+
+let models = null;
+let tokenizers = null;
+const details = new Map();
+
+/** What models are compared before the reader chose others. */
+export const USUAL_MODELS = ['gpt-5', 'claude-opus-4-8', 'claude-sonnet-4-5', 'gemini-2.5-pro'];
+
+/** Every listed model, without prices. A failure is not remembered. */
+export function listModels() {
+  models ??= allPages().catch((error) => { models = null; throw error; });
+  return models;
+}
+
+async function allPages() {
+  const found = [];
+  let after = '';
+  do {
+    const page = await get(`v1/models?page_size=500${after && `&page_token=${encodeURIComponent(after)}`}`);
+    found.push(...page.models);
+    after = page.next_page_token;
+  } while (after);
+  return found;
+}
+
+/** One model with its prices. */
+export function modelDetail(id) {
+  if (!details.has(id)) {
+    const path = `v1/models/${id.split('/').map(encodeURIComponent).join('/')}`;
+    details.set(id, get(path).catch((error) => { details.delete(id); throw error; }));
+  }
+  return details.get(id);
+}
+
+/** Every tokenizer by name. */
+export function listTokenizers() {
+  tokenizers ??= get('v1/tokenizers').then((answer) => answer.tokenizers)
+    .catch((error) => { tokenizers = null; throw error; });
+  return tokenizers;
+}

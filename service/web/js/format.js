@@ -1,0 +1,41 @@
+// Answers of the API as a reader likes to see them.
+
+import { h } from './dom.js';
+import { number, percent, t } from './i18n.js';
+import { decimal, dollars, times } from './money.js';
+
+/** exact, calibrated or estimate, as a badge with what it means as its title. */
+export function methodBadge(method) {
+  return h('span', { class: `badge ${method}`, title: t(`method.${method}.about`) }, t(`method.${method}`));
+}
+
+/** @param {{low: number, high: number}} band */
+export function bandText(band, count) {
+  if (band.low === band.high) return `±0`;
+  const wide = (edge) => (count ? percent((edge - count) / count) : number(edge - count));
+  return `${number(band.low)}–${number(band.high)} (${wide(band.low)} / +${wide(band.high)})`;
+}
+
+/** An amount (decimal string or null) times a whole number. Unknown is unknown, never 0. */
+export function moneyText(amount, factor = 1) {
+  return amount === null || amount === undefined ? t('unknown') : dollars(times(decimal(amount), factor));
+}
+
+/** Unicode code points in a text. */
+export function codePoints(text) {
+  let count = text.length;
+  for (let i = 1; i < text.length; i += 1) {
+    const low = text.charCodeAt(i);
+    if (low >= 0xdc00 && low <= 0xdfff) {
+      const high = text.charCodeAt(i - 1);
+      if (high >= 0xd800 && high <= 0xdbff) count -= 1;
+    }
+  }
+  return count;
+}
+
+/** Words for the codes of `warnings`, one line each. */
+export function warningLines(warnings) {
+  return warnings.length === 0 ? null : h('ul', { class: 'notes' },
+    warnings.map(({ code, path }) => h('li', {}, h('code', {}, code), ` ${path}`)));
+}

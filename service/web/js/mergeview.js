@@ -1,0 +1,73 @@
+// How one pre-token came to its tokens: the row after each merge, the tree, and the list of merges.
+
+import { chips, spelling, spellingSpoken } from './chips.js';
+import { h, put } from './dom.js';
+import { number, t } from './i18n.js';
+import { createStepper } from './stepper.js';
+import { createTree } from './tree.js';
+
+/** The nodes that stand in the row after so many merges, in order. */
+export function rowAfter({ leaves, nodes }, merges) {
+  const joined = new Set(nodes.slice(leaves, leaves + merges).flatMap((node) => [node.left, node.right]));
+  return nodes.slice(0, leaves + merges).map((node, index) => ({ ...node, index }))
+    .filter((node) => !joined.has(node.index)).sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+/**
+ * @param {object} pretoken as /v1/explain and /v1/bpe/train give it
+ * @param {{rankName: string}} words what a rank is called here
+ */
+export function mergeView(pretoken, { rankName }) {
+  const { leaves, nodes } = pretoken;
+  const merges = nodes.length - leaves;
+  const row = h('div', { class: 'mergerow', role: 'list', 'aria-label': t('merge.row') });
+  const said = h('p', { class: 'merge-said', role: 'status' });
+  const tree = createTree(pretoken);
+  const items = nodes.slice(leaves).map((node, index) => h('tr', { 'data-merge': index + 1 },
+    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'link', onclick: () => stepper.go(index + 1) }, number(index + 1))),
+    h('td', {}, mono(nodes[node.left]), ' + ', mono(nodes[node.right])),
+    h('td', {}, mono(node)),
+    h('td', { class: 'num' }, node.rank === null ? '' : number(node.rank)),
+    h('td', { class: 'num' }, node.id === null || node.id === undefined ? '' : String(node.id))));
+  const stepper = createStepper({ count: merges, at: 0, label: t('merge.steps'), onstep: go, pace: 700 });
+  const element = h('div', { class: 'mergeview' },
+    merges > 0 && stepper.element, said, row, tree.element,
+    merges > 0 && h('div', { class: 'scroller short', tabIndex: 0, role: 'region', 'aria-label': t('merge.list') },
+      h('table', {},
+        h('caption', {}, t('merge.list')),
+        h('thead', {}, h('tr', {}, [t('merge.step'), t('merge.pair'), t('merge.result'), rankName, t('token.id')]
+          .map((name, index) => h('th', { scope: 'col', class: index > 2 ? 'num' : null }, name)))),
+        h('tbody', {}, items))));
+  stepper.go(merges);
+
+  function go(at) {
+    const now = at > 0 ? leaves + at - 1 : -1;
+    const next = at < merges ? [nodes[leaves + at].left, nodes[leaves + at].right] : [];
+    put(row, rowAfter(pretoken, at).map((node, place) => h('span', {
+      role: 'listitem', class: `tok c${place % 6}${node.index === now ? ' made' : ''}${next.includes(node.index) ? ' next' : ''}`,
+      'aria-label': spellingSpoken(node),
+    }, spelling(node))));
+    tree.go(at);
+    items.forEach((item, index) => {
+      item.classList.toggle('later', index >= at);
+      item.classList.toggle('now', index === at - 1);
+    });
+    said.textContent = sentence(at);
+  }
+
+  function sentence(at) {
+    if (merges === 0) return t(leaves === 1 ? 'merge.single' : 'merge.none');
+    if (at === 0) return t('merge.start', { leaves });
+    const node = nodes[leaves + at - 1];
+    const values = { left: spelling(nodes[node.left]), right: spelling(nodes[node.right]), result: spelling(node) };
+    const words = node.rank === null ? t('merge.made', values) : t('merge.made_ranked', { ...values, name: rankName, rank: node.rank });
+    return at === merges ? `${words} ${t('merge.end')}` : words;
+  }
+
+  return element;
+}
+
+const mono = (node) => h('code', {}, spelling(node));
+
+/** The tokens that a pre-token ended as. */
+export const finalTokens = (pretoken) => chips(pretoken.tokens.map((index) => pretoken.nodes[index]), t('cut.tokens'));

@@ -1,0 +1,111 @@
+// Tab 6: ids to text one by one; bytes of a character that is not complete are held back.
+
+import { ApiError, post, wasAborted } from '../api.js';
+import { spelling } from '../chips.js';
+import { debounced, h, latest, newId, put } from '../dom.js';
+import { STREAMS } from '../examples.js';
+import { t } from '../i18n.js';
+import { createTokenizerSelect } from '../pickers.js';
+import { hint, problem } from '../problem.js';
+import { createStepper } from '../stepper.js';
+import { spaced, visible } from '../visible.js';
+
+const MOST = 2000;
+
+const state = { tokenizer: STREAMS[0].tokenizer, text: STREAMS[0].text, ids: '' };
+
+export function mount(panel) {
+  const textId = newId('text');
+  const idsId = newId('ids');
+  const text = h('input', { id: textId, type: 'text', value: state.text, autocomplete: 'off', spellcheck: 'false', oninput: () => { state.text = text.value; fromText(); } });
+  const ids = h('textarea', { id: idsId, rows: 3, class: 'area mono', spellcheck: 'false', value: state.ids, oninput: debounced(() => { state.ids = ids.value; decode(); }, () => 200) });
+  const out = h('div', {});
+  const tokenizer = createTokenizerSelect({
+    label: t('cut.tokenizer'), value: state.tokenizer, usable: (row) => !row.name.startsWith('claude-v'),
+    onchange: (name) => { state.tokenizer = name; takeText(); },
+  });
+  const fromText = debounced(() => takeText(), () => 200);
+
+  const takeText = latest(async (signal) => {
+    try {
+      const answer = await post('v1/tokenize', { tokenizer: state.tokenizer, text: state.text, limit: MOST }, signal);
+      state.ids = answer.tokens.map((token) => token.id).join(' ');
+      ids.value = state.ids;
+      decode();
+    } catch (error) {
+      if (!wasAborted(error)) put(out, problem(error));
+    }
+  });
+
+  const decode = latest(async (signal) => {
+    const given = state.ids.split(/[\s,[\]]+/).filter(Boolean);
+    if (given.length === 0) {
+      put(out, hint(t('stream.empty')));
+      return;
+    }
+    try {
+      if (!given.every((each) => /^\d{1,9}$/.test(each))) throw new ApiError(0, { code: 'not_ids', message: '', field: null });
+      const answer = await post('v1/detokenize', { tokenizer: state.tokenizer, ids: given.slice(0, MOST).map(Number), pieces: true }, signal);
+      put(out, streamView(answer));
+    } catch (error) {
+      if (!wasAborted(error)) put(out, problem(error));
+    }
+  });
+
+  put(panel,
+    h('h2', {}, t('stream.title')), h('p', { class: 'lead' }, t('stream.lead')),
+    h('section', { class: 'card', 'aria-label': t('stream.ids') },
+      h('div', { class: 'fields' }, tokenizer.element,
+        h('div', { class: 'field wide' }, h('label', { for: textId }, t('stream.text')), text),
+        h('div', { class: 'field wide' }, h('span', { class: 'label' }, t('example')),
+          h('div', { class: 'chips' }, STREAMS.map((example) => h('button', { type: 'button', class: 'chip', onclick: () => take(example) }, t(example.key)))))),
+      h('label', { for: idsId, class: 'label' }, t('stream.ids')), ids),
+    out);
+  if (state.ids) decode();
+  else takeText();
+
+  function take(example) {
+    state.tokenizer = example.tokenizer;
+    state.text = example.text;
+    tokenizer.select.value = example.tokenizer;
+    text.value = example.text;
+    takeText();
+  }
+}
+
+function streamView({ pieces, text, rest, valid }) {
+  const shown = h('span', { class: 'emitted' });
+  const held = h('span', { class: 'held' });
+  const heldWords = h('p', { class: 'merge-said', role: 'status' });
+  const items = pieces.map((piece, index) => h('li', {},
+    h('span', { class: `tok c${index % 6}${piece.text === null ? ' chipped' : ''}` }, spelling(piece)), h('small', {}, String(piece.id))));
+  const rows = pieces.map((piece, index) => h('tr', {},
+    h('th', { scope: 'row' }, String(index + 1)), h('td', { class: 'num' }, String(piece.id)), h('td', {}, h('code', {}, spelling(piece))),
+    h('td', {}, piece.emit === '' ? h('span', { class: 'muted' }, t('stream.nothing')) : h('code', {}, visible(piece.emit))),
+    h('td', {}, piece.held_hex ? h('code', { class: 'heldcell' }, spaced(piece.held_hex)) : '')));
+  const stepper = createStepper({ count: pieces.length, label: t('stream.steps'), onstep: go, pace: 450 });
+  const element = h('section', { class: 'card', 'aria-label': t('stream.output') },
+    h('h3', {}, t('stream.output')), stepper.element,
+    h('div', { class: 'screen' }, shown, held), heldWords,
+    h('ol', { class: 'chiprow', 'aria-label': t('stream.ids') }, items),
+    !valid && h('p', { class: 'note' }, t('stream.invalid')),
+    h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('stream.table') }, h('table', {},
+      h('caption', {}, t('stream.table')),
+      h('thead', {}, h('tr', {}, ['#', t('token.id'), t('token.text'), t('stream.emits'), t('stream.holds')].map((name, index) => h('th', { scope: 'col', class: index === 1 ? 'num' : null }, name)))),
+      h('tbody', {}, rows))));
+  stepper.go(pieces.length);
+
+  function go(at) {
+    const ended = at === pieces.length;
+    shown.textContent = ended ? text : pieces.slice(0, at).map((piece) => piece.emit).join('');
+    const bytes = at === 0 || ended ? '' : pieces[at - 1].held_hex;
+    put(held, bytes && spaced(bytes).split(' ').map((byte) => h('span', {}, byte)));
+    heldWords.textContent = bytes ? t('stream.waiting', { hex: spaced(bytes) }) : ended && rest ? t('stream.rest') : '';
+    [items, rows].forEach((list) => list.forEach((each, index) => {
+      each.classList.toggle('later', index >= at);
+      each.classList.toggle('now', index === at - 1);
+    }));
+  }
+
+  return element;
+}
