@@ -12,9 +12,9 @@ from datetime import datetime
 from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
-from service.catalog import CatalogModel
+from service.catalog import CatalogModel, Limits
 from service.pricing import Quote, ServiceTier, quote, rate_of
-from service.types import TokenCount
+from service.types import TokenCount, WindowUse
 from service.usage import usage_of
 
 Decision = Literal["fits", "does_not_fit", "cannot_decide"]
@@ -63,6 +63,14 @@ class Verdict:
     @property
     def fits(self) -> bool | None:
         return {"fits": True, "does_not_fit": False, "cannot_decide": None}[self.decision]
+
+
+def window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse | None:
+    """What an input leaves of the window, by the upper end of its band; None where no window is known."""
+    longest = limits.longest_input
+    if longest is None:
+        return None
+    return WindowUse(limits.window or longest, longest - input_tokens, high <= longest, limits.max_input)
 
 
 def check_budget(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Verdict:

@@ -14,11 +14,13 @@ from functools import cache
 from importlib import import_module
 
 from service import catalog, method
+from service.budget import window_use
 from service.catalog import CatalogModel
 from service.errors import InvalidRequest
 from service.families.base import RendererName
 from service.features import main_feature
 from service.media.allowance import file_allowance
+from service.pricing import price_input
 from service.segments import SegmentCounter
 from service.tokenizers import registry
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
@@ -139,10 +141,13 @@ def _vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:
 
 
 def _of_model(answer: TokenCount, model: CatalogModel | None) -> TokenCount:
+    """The answer with all that is said of its model: nothing after this resolves a name again."""
     if model is None:
         return answer
     return replace(
-        answer, model=model.model_id, model_ref=model.model_ref, model_match=model.match, provider=model.provider_id
+        answer, model=model.model_id, model_ref=model.model_ref, model_match=model.match, provider=model.provider_id,
+        family=model.family.name, cost=price_input(model, answer.input_tokens),
+        context=window_use(model.limits, answer.input_tokens, answer.high),
     )
 
 

@@ -215,7 +215,7 @@ class MemoryLeases:
 
     def _account(self, budget: Budget) -> _Account:
         with self._lock:
-            return self._accounts.setdefault(budget.name, _Account())
+            return self._accounts.setdefault(budget.book, _Account())
 
     @staticmethod
     def _state(budget: Budget, account: _Account, now: datetime) -> BudgetState:

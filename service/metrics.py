@@ -15,7 +15,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
-from service import __version__, catalog, metric_files
+from service import __version__, metric_files
 from service.bodies import ByteBudget
 from service.errors import ServiceError
 from service.families import FAMILIES
@@ -171,43 +171,39 @@ class Metrics:
 
     def counted(self, counts: Iterable[TokenCount]) -> None:
         """Counts were given. Those alike are told as one: a batch has a thousand."""
-        alike: dict[tuple[Any, ...], list[int]] = {}
+        alike: dict[tuple[Any, ...], list[TokenCount]] = {}
         for count in counts:
-            key = (count.provider, count.model_ref, count.method, count.tokenizer, count.engine)
-            alike.setdefault(key, []).append(count.input_tokens)
-        for (provider, model_ref, method, tokenizer, engine), tokens in alike.items():
-            maker = NONE if provider is None else provider if provider in self._providers else OTHER
-            model = None if model_ref is None else catalog.resolve(model_ref)
-            family = NONE if model is None else model.family.name if model.family.name in self._families else OTHER
-            self._counts.labels(maker, family, method, tokenizer, engine).inc(len(tokens))
-            name = NONE if model is None else self._model_label(model)
-            self._tokens.labels(maker, name, method).inc(sum(tokens))
+            key = (count.provider, count.model, count.model_match, count.family, count.method, count.tokenizer,
+                   count.engine)
+            alike.setdefault(key, []).append(count)
+        for (provider, model, match, name, method, tokenizer, engine), group in alike.items():
+            maker = _known(provider, self._providers)
+            self._counts.labels(maker, _known(name, self._families), method, tokenizer, engine).inc(len(group))
+            label = NONE if model is None else self._model_label(model, match)
+            self._tokens.labels(maker, label, method).inc(sum(count.input_tokens for count in group))
             if model is not None:
-                self._price(model, (maker, name), tokens)
+                self._price((maker, label), group)
 
-    def _price(self, model: catalog.CatalogModel, labels: tuple[str, str], tokens: Iterable[int]) -> None:
-        from service.pricing import quote_input  # noqa: PLC0415  loads the price lists, which a start needs not
-
+    def _price(self, labels: tuple[str, str], counts: Iterable[TokenCount]) -> None:
         cost, unpriced = Decimal(0), 0
-        for number in tokens:
-            total = quote_input(model, number).total
-            if total is None:
-                unpriced += number
+        for count in counts:
+            if count.cost is None:
+                unpriced += count.input_tokens
             else:
-                cost += total
+                cost += count.cost.usd
         if cost:
             self._cost.labels(*labels).inc(float(cost))
         if unpriced:
             self._unpriced.labels(*labels).inc(unpriced)
 
-    def _model_label(self, model: catalog.CatalogModel) -> str:
-        if model.match == "inferred":
+    def _model_label(self, model: str, match: str) -> str:
+        if match == "inferred":
             return OTHER
-        if model.model_id not in self._models:
+        if model not in self._models:
             if len(self._models) >= MAX_MODELS:
                 return OTHER
-            self._models.add(model.model_id)
-        return model.model_id
+            self._models.add(model)
+        return model
 
     def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
         """`texts` texts of `size` bytes together were given to a tokenizer that the registry knows."""
@@ -270,6 +266,11 @@ class Metrics:
         """What a scrape shows now: of this process or, with several workers, of all of them together."""
         self.sample()
         return metric_files.all_workers() or self.registry
+
+
+def _known(name: str | None, names: frozenset[str]) -> str:
+    """`name` where it is of a closed set."""
+    return NONE if name is None else name if name in names else OTHER
 
 
 def _size_class(body_bytes: int) -> str:

@@ -1,6 +1,6 @@
 """Named budgets as an operator sets them: so much money or so many tokens a day, a month or in all.
 
-    [budgets.team-a]                # in the catalog file, beside aliases and models
+    [budgets.team-a]                # in the catalog file, beside aliases and models, or in a file of its own
     limit_usd = "50"                # or limit_tokens = 2000000
     per = "day"                     # day, month (the default) or total
     zone = "Asia/Seoul"             # whose midnight ends a day; UTC by default
@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,6 +43,11 @@ class Budget:
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     lease_seconds: int = 600
 
+    @property
+    def book(self) -> str:
+        """What its amounts are kept under: those in another unit are another budget's."""
+        return f"{self.unit} {self.name}"
+
     def period(self, at: datetime) -> tuple[datetime, datetime | None]:
         """The half-open period [start, end) that `at` is in, as UTC instants; a `total` has one that never ends."""
         if self.span == "total":
@@ -57,31 +63,55 @@ def find_budget(budgets: Mapping[str, Budget], name: str) -> Budget:
     """The budget of that name; raises NotFound."""
     budget = budgets.get(name)
     if budget is None:
-        raise NotFound("No budget has this name: budgets are listed at /v1/budgets and set in the catalog file.")
+        raise NotFound("No budget has this name: /v1/budgets lists them, the operator's files set them.", field="name")
     return budget
 
 
-# ---------------------------------------------------------------- from the file
+# ---------------------------------------------------------------- from the files
 
 _KEYS = ("limit_usd", "limit_tokens", "per", "zone", "lease_seconds")
 _LONGEST_LEASE = 7 * 24 * 3600
 
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+"""Names stand in paths of URLs as they are."""
 
-def read_budgets(path: Path | None) -> dict[str, Budget]:
-    """The budgets of a catalog file, none where there is no file. Raises CatalogFileError naming place and want."""
-    if path is None:
-        return {}
+
+def read_budgets(catalog_file: Path | None, budgets_file: Path | None = None) -> dict[str, Budget]:
+    """The budgets of a catalog file and of a file that has nothing else. Raises CatalogFileError naming place and
+    want."""
+    found: dict[str, Budget] = {}
+    for path in dict.fromkeys(path for path in (catalog_file, budgets_file) if path is not None):
+        tables = _tables(path)
+        stray = next((key for key in tables if key != "budgets"), None)
+        if stray is not None and path != catalog_file:
+            raise CatalogFileError(f"{path}: {stray} does not belong here; known: budgets")
+        for name, row in _rows(tables, path).items():
+            place = f"{path}: budgets.{name}"
+            if name in found:
+                raise CatalogFileError(f"{place} is in {catalog_file}, too: leave one out")
+            found[name] = _read_budget(name, row, place)
+    return found
+
+
+def _tables(path: Path) -> Mapping[str, Any]:
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CatalogFileError(f"{path}: cannot be read: {error}") from None
+        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except OSError as error:
+        raise CatalogFileError(f"{path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CatalogFileError(f"{path}: is not TOML: {error}") from None
+
+
+def _rows(tables: Mapping[str, Any], path: Path) -> Mapping[str, Mapping[str, Any]]:
     rows = tables.get("budgets", {})
     if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         raise CatalogFileError(f"{path}: budgets must be a table of tables")
-    return {name: _read_budget(name, row, f"{path}: budgets.{name}") for name, row in rows.items()}
+    return rows
 
 
 def _read_budget(name: str, row: Mapping[str, Any], place: str) -> Budget:
+    if not _NAME.fullmatch(name):
+        raise CatalogFileError(f"{place}: a budget's name is up to 64 letters, digits, dots, dashes and underscores")
     unknown = next((key for key in row if key not in _KEYS), None)
     if unknown is not None:
         raise CatalogFileError(f"{place}.{unknown} is not known; known: {', '.join(_KEYS)}")

@@ -13,6 +13,7 @@ from service.dialects import native
 from service.dialects.base import Endpoint
 from service.errors import ServiceError
 from service.metrics import Metrics
+from service.pricing import plain
 from service.tokenizers import registry
 from service.types import CountRequest, Json, TokenCount, Warned
 
@@ -167,5 +168,5 @@ def count_headers(count: TokenCount) -> tuple[tuple[bytes, bytes], ...]:
         (b"x-tallystick-error-band", f"{count.low}-{count.high}".encode()),
         (b"x-tallystick-uncounted", str(len(count.uncounted)).encode()),
         (b"x-tallystick-tokenizer", count.tokenizer.encode()),
-        (b"x-tallystick-cost", b"unknown"),
+        (b"x-tallystick-cost", b"unknown" if count.cost is None else plain(count.cost.usd).encode()),
     )

@@ -92,14 +92,12 @@ class Readiness:
             with self._reason_kept(name):
                 registry.get_tokenizer(name).count(SELF_TEST_TEXT)
                 self.metrics.loaded(name, time.perf_counter() - began)
-        from service.pricing import quote_input  # noqa: PLC0415  loads the price lists
-
         for body in FIRST_REQUESTS:
             with self._reason_kept(REQUESTS), suppress(InvalidRequest, UnknownModel):
                 request = native.read(body)
                 model = catalog.resolve(request.model_ref or "")
                 if model.family.tokenizer in self.names:
-                    quote_input(model, self.counter.count(request).input_tokens)
+                    self.counter.count(request)
         self.warmed = True
 
     @contextmanager

@@ -136,7 +136,7 @@ class RedisLeases:
     ) -> tuple[str, BudgetState, list[str]]:
         """(what the script says, the budget after it, the rest of its answer). Raises Overloaded without Redis."""
         start, end = budget.period(now)
-        tag = hashlib.blake2b(budget.name.encode(), digest_size=12).hexdigest()
+        tag = hashlib.blake2b(budget.book.encode(), digest_size=12).hexdigest()
         keys = [f"{self.prefix}:budget:{{{tag}}}:{part}" for part in ("spent", "held", "open", f"lease:{lease_id}")]
         sent = [str(value) for value in (what, int(start.timestamp()), *arguments)]
         try:

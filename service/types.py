@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal
 
 Json = Any
@@ -353,11 +354,39 @@ class CountRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class InputCost:
+    """What counted input costs in US dollars now: uncached, at the standard tier. Exact, never rounded.
+
+    `price_status` is `inferred` where the price is that of a wider name or of another host.
+    """
+
+    usd: Decimal
+    price_status: Literal["known", "inferred"]
+    prices_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WindowUse:
+    """What a count leaves of a model's context window, in tokens.
+
+    `remaining` is what may be added to the input (negative where it is too long already); `fits` goes by the upper end
+    of the error band. `max_input` is set where the provider refuses inputs shorter than the window: both go by it then.
+    """
+
+    window: int
+    remaining: int
+    fits: bool
+    max_input: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TokenCount:
     """The answer to every count. All numbers are tokens; `low`..`high` is the error band, inclusive.
 
     `details` has only sections that are not zero and sums to `input_tokens`. `counts` is per text for `texts`.
     `modalities` splits section media (`IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`) where the rules of its costs tell.
+    `family` names the row of the families that the model is of. `cost` is None where no price is known, `context` where
+    no window is.
     """
 
     input_tokens: int
@@ -378,3 +407,6 @@ class TokenCount:
     feature: Feature | None = None
     modalities: Mapping[str, int] = field(default_factory=dict)
     engine: str = "reference"
+    family: str | None = None
+    cost: InputCost | None = None
+    context: WindowUse | None = None

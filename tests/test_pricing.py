@@ -20,7 +20,7 @@ from service import budget, comparison, pricing, usage
 from service.catalog import CatalogModel, listing, overrides, resolve
 from service.catalog.listing import PriceRow, providers
 from service.dialects import usages
-from service.pricing import SERVICE_TIERS, ServiceTier, plain, quote, quote_input, rate_of
+from service.pricing import SERVICE_TIERS, ServiceTier, plain, price_input, quote, rate_of
 from service.usage import BUCKETS, INPUT_BUCKETS, OUTPUT_BUCKETS, Bucket, Usage, usage_of
 
 CLAUDE = "platform.claude.com/docs/en/about-claude/pricing, 2026-09-26"
@@ -106,7 +106,7 @@ def test_price_by_time_of_day() -> None:
 def test_model_without_a_row_has_no_price() -> None:
     quoted = quote(resolve("gpt-5.9-nova"), Usage({"input": 1_000_000}))
     assert (quoted.total, quoted.line_items, quoted.price_status) == (None, (), "unknown")
-    assert quote_input(resolve("gpt-5.9-nova"), 1_000_000).total is None
+    assert price_input(resolve("gpt-5.9-nova"), 1_000_000) is None
 
 
 def test_tier_without_a_row_has_no_price() -> None:
@@ -128,7 +128,9 @@ def test_free_is_zero_only_where_a_row_says_so() -> None:
 
 def test_price_of_another_host_is_inferred() -> None:
     assert quote(resolve("azure/gpt-4o"), Usage({"input": 1_000})).price_status == "inferred"
-    assert quote_input(resolve("azure/gpt-4o"), 1_000).price_status == "inferred"
+    priced = price_input(resolve("azure/gpt-4o"), 1_000)
+    assert priced is not None
+    assert priced.price_status == "inferred"
 
 
 # ---------------------------------------------------------------- parity with genai-prices
@@ -226,7 +228,10 @@ def test_line_items_sum_to_the_total_and_cover_the_usage(
 
 @given(st.sampled_from(PRICED), st.integers(0, 2_000_000))
 def test_input_alone_is_the_same_both_ways(model: str, tokens: int) -> None:
-    assert quote_input(resolve(model), tokens).total == quote(resolve(model), Usage({"input": tokens})).total
+    priced, quoted = price_input(resolve(model), tokens), quote(resolve(model), usage_of({"input": tokens}))
+    assert priced is not None
+    assert (priced.usd, priced.price_status) == (quoted.total, quoted.price_status)
+    assert priced.prices_version == quoted.prices_version
 
 
 @given(st.decimals(min_value=0, max_value=10**9, allow_nan=False, allow_infinity=False, places=12))
@@ -238,9 +243,10 @@ def test_plain_has_no_exponent_and_loses_nothing(amount: Decimal) -> None:
 
 
 def test_million_small_amounts_sum_without_drift() -> None:
-    one = quote_input(resolve("gpt-4o-mini"), 1).total
-    assert one == Decimal("0.00000015")
-    assert sum([one] * 1_000_000, Decimal(0)) == Decimal("0.15")
+    one = price_input(resolve("gpt-4o-mini"), 1)
+    assert one is not None
+    assert one.usd == Decimal("0.00000015")
+    assert sum([one.usd] * 1_000_000, Decimal(0)) == Decimal("0.15")
 
 
 def test_rate_of_tells_the_step() -> None:

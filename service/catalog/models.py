@@ -82,7 +82,7 @@ class Resolver:
         name = check_name(model_ref)
         target = self.overrides.aliases.get(name)
         if target is not None:
-            return replace(self._listed(check_name(target), model_ref), match="alias", rule="catalog-file")
+            return replace(self._listed(check_name(target), model_ref), match="alias", rule="own-alias")
         return self._listed(name, model_ref)
 
     def _listed(self, name: str, model_ref: str) -> CatalogModel:

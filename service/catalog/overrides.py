@@ -1,4 +1,4 @@
-"""A user's own aliases, models, limits and prices, from a TOML file.
+"""A user's own aliases, models, limits and prices, from a TOML file; aliases from the environment, too.
 
     [aliases]                                   # a whole name, in any case -> a name the catalog knows
     "our-chat" = "azure/gpt-4o"
@@ -41,6 +41,8 @@ _PRICE_KEYS = {
     "output_audio": "output_audio_mtok",
     "input_image": "input_image_mtok",
 }
+ALIASES_VARIABLE = "TALLYSTICK_ALIASES"
+
 _MODEL_KEYS = ("like", "window", "max_input", "max_output", "shared_window", "prices")
 
 
@@ -84,6 +86,13 @@ def read_overrides(path: Path) -> Overrides:
     }
     models = {name.lower(): reader.model(name, value) for name, value in reader.table(tables, "models").items()}
     return Overrides(aliases, models)
+
+
+def read_aliases(aliases: Mapping[str, str]) -> dict[str, str]:
+    """Aliases of the environment by lower-case name. Raises CatalogFileError for an empty name."""
+    if not all(name and target for name, target in aliases.items()):
+        raise CatalogFileError(f'{ALIASES_VARIABLE} must map names to model names, such as {{"our-chat": "gpt-4o"}}')
+    return {name.lower(): target for name, target in aliases.items()}
 
 
 @dataclass(frozen=True, slots=True)

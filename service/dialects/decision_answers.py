@@ -14,7 +14,7 @@ from service.errors import UnknownModel
 from service.families.base import Family
 from service.leases import BudgetState, Closing, Reservation, dollars
 from service.named_budgets import Budget
-from service.pricing import Quote, plain, quote_input, rate_of
+from service.pricing import Quote, plain, prices_version, rate_of
 from service.types import Json, TokenCount
 from service.usage import Bucket
 
@@ -25,28 +25,6 @@ def money(amount: Decimal | None) -> str | None:
 
 def instant(at: datetime | None) -> str | None:
     return None if at is None else at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-# ---------------------------------------------------------------- beside a count
-
-
-def count_cost(model: CatalogModel | None, input_tokens: int) -> Json:
-    """The `cost` of a count: uncached input at the standard tier, now; null where the price is not known."""
-    quoted = quote_input(model, input_tokens) if model is not None else None
-    if quoted is None or quoted.total is None:
-        return None
-    return {
-        "currency": quoted.currency, "input": plain(quoted.total), "price_status": quoted.price_status,
-        "prices_version": quoted.prices_version,
-    }
-
-
-def count_context(model: CatalogModel | None, count: TokenCount) -> Json:
-    """The `context` of a count: the longest input allowed, what it leaves, whether the upper end of the band fits."""
-    longest = model.limits.longest_input if model is not None else None
-    if longest is None:
-        return None
-    return {"window": longest, "remaining": longest - count.input_tokens, "fits": count.high <= longest}
 
 
 def model_json(model: CatalogModel) -> dict[str, Json]:
@@ -105,7 +83,7 @@ def prices_json(model: CatalogModel) -> Json:
     base = (rates["input"], rates["output"])
     return {
         "currency": "USD", "provider": row.provider_id, "model": row.row_id,
-        "price_status": "inferred" if row.inferred else "known", "prices_version": quote_input(model, 0).prices_version,
+        "price_status": "inferred" if row.inferred else "known", "prices_version": prices_version(row),
         "rates": {
             bucket: {
                 "per": rate.per,

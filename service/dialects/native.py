@@ -16,8 +16,9 @@ from service.dialects import get_reader, infer_dialect
 from service.dialects.base import Endpoint, Wire, as_list, as_object, wrong_type
 from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, reference
 from service.errors import InvalidRequest, ServiceError, UnknownModel
+from service.pricing import plain
 from service.tokenizers.registry import PROVIDER_ALIASES
-from service.types import CountRequest, Json, Prompt, TokenCount, Warned
+from service.types import CountRequest, InputCost, Json, Prompt, TokenCount, Warned, WindowUse
 
 MAX_TEXTS = 100_000
 """Texts in one body. Each has a fixed cost, so a body full of empty ones must not keep a thread for minutes."""
@@ -165,7 +166,7 @@ def _join(path: str, loc: tuple[int | str, ...]) -> str:
 
 
 def answer(count: TokenCount) -> dict[str, Json]:
-    """The native answer. `cost` and `context` are null until prices and windows are known."""
+    """The native answer. `cost` and `context` are null where price or window are not known."""
     out: dict[str, Json] = {
         "model": count.model,
         "model_ref": count.model_ref,
@@ -182,13 +183,27 @@ def answer(count: TokenCount) -> dict[str, Json]:
             for item in count.uncounted
         ],
         "warnings": [{"code": warned.code, "path": warned.path} for warned in count.warnings],
-        "cost": None,
-        "context": None,
+        "cost": count.cost and _cost(count.cost),
+        "context": count.context and _context(count.context),
     }
     if count.counts is not None:
         out["counts"] = list(count.counts)
     if count.rules is not None:
         out["class"] = {"rules": count.rules, "feature": count.feature}
+    return out
+
+
+def _cost(cost: InputCost) -> dict[str, Json]:
+    return {
+        "currency": "USD", "input": plain(cost.usd), "price_status": cost.price_status,
+        "prices_version": cost.prices_version,
+    }
+
+
+def _context(use: WindowUse) -> dict[str, Json]:
+    out: dict[str, Json] = {"window": use.window, "remaining": use.remaining, "fits": use.fits}
+    if use.max_input is not None:
+        out["max_input"] = use.max_input
     return out
 
 

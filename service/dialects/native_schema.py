@@ -68,6 +68,28 @@ class WarningItem(_Answer):
     path: str
 
 
+class CostOfInput(_Answer):
+    """What the input costs now by list price: uncached, at the standard tier; a decimal string, never rounded.
+    price_status inferred: the price is that of a wider name or of the maker, not of exactly this model and host."""
+
+    currency: Literal["USD"]
+    input: str
+    price_status: Literal["known", "inferred"]
+    prices_version: str
+
+
+class ContextUse(_Answer):
+    """remaining is what may be added to the input, negative where it is too long already. fits goes by the upper end of
+    the error band, for the input alone; /v1/checkBudget looks at the answer, too."""
+
+    window: int
+    remaining: int
+    fits: bool
+    max_input: int | None = Field(
+        default=None, description="Only where the provider refuses inputs shorter than the window; both go by it then."
+    )
+
+
 class AccuracyClass(_Answer):
     """The rule set that rendered a request and its main feature; see the accuracy table in the README."""
 
@@ -90,8 +112,8 @@ class CountAnswer(_Answer):
     details: dict[Literal["system", "tools", "messages", "media", "schema", "frame"], int]
     uncounted: list[UncountedItem]
     warnings: list[WarningItem]
-    cost: None
-    context: None
+    cost: CostOfInput | None = Field(description="Null where no price is known; never 0 for that.")
+    context: ContextUse | None = Field(description="Null where no context window is known.")
     counts: list[int] = Field(default=[], description="Only where texts was asked: tokens of each, in order.")
     accuracy_class: AccuracyClass | None = Field(
         default=None, alias="class", description="Only for a whole request: the class whose measured accuracy holds."
@@ -134,7 +156,9 @@ EXAMPLE_ANSWER: Json = {
     "model": "gpt-4o", "model_ref": "gpt-4o", "model_match": "known", "provider": "openai",
     "tokenizer": "o200k_base", "tokenizer_revision": "446a9538",
     "input_tokens": 7, "method": "exact", "error_band": {"low": 7, "high": 7},
-    "details": {"messages": 7}, "uncounted": [], "warnings": [], "cost": None, "context": None,
+    "details": {"messages": 7}, "uncounted": [], "warnings": [],
+    "cost": {"currency": "USD", "input": "0.0000175", "price_status": "known", "prices_version": "0.2.3"},
+    "context": {"window": 128_000, "remaining": 127_993, "fits": True},
 }
 
 EXAMPLE_BATCH_BODY: Json = {"items": [EXAMPLE_BODY, {"model": "my-own-model", "text": "hello, world"}]}

@@ -56,7 +56,7 @@ def test_an_answer_is_forgotten_when_the_catalog_is_another() -> None:
     kept.keep(b"k", "answer", 10)
     before = catalog.current()
     try:
-        catalog.use_file(None)
+        catalog.use(catalog.Catalog())
         assert kept.find(b"k") is None
     finally:
         assert catalog.current() is not before

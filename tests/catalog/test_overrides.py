@@ -10,7 +10,7 @@ import pytest
 from service import catalog
 from service.catalog import Catalog, CatalogFileError, resolve
 from service.errors import UnknownModel
-from service.pricing import quote, quote_input
+from service.pricing import price_input, quote
 from service.usage import Usage
 
 FILE = """
@@ -31,6 +31,11 @@ window = 200000
 """
 
 
+def input_usd(catalog_: Catalog, model_ref: str, tokens: int = 1_000_000) -> Decimal | None:
+    priced = price_input(catalog_.resolve(model_ref), tokens)
+    return priced and priced.usd
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "catalog.toml"
@@ -41,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 def test_alias_is_a_whole_name_in_any_case(file: Path) -> None:
     mine = Catalog(file)
     model = mine.resolve("our-CHAT")
-    assert (model.model_id, model.model_ref, model.match, model.rule) == ("gpt-4o", "our-CHAT", "alias", "catalog-file")
+    assert (model.model_id, model.model_ref, model.match, model.rule) == ("gpt-4o", "our-CHAT", "alias", "own-alias")
     with pytest.raises(UnknownModel) as caught:
         mine.resolve("our-chat-2")
     assert "our-chat" in caught.value.near
@@ -63,28 +68,30 @@ def test_bucket_without_a_price_stays_unknown(file: Path) -> None:
 
 def test_prices_and_limits_of_a_listed_model_change_and_nothing_else(file: Path) -> None:
     mine = Catalog(file)
-    assert quote_input(mine.resolve("openai/gpt-4o-2024-08-06"), 1_000_000).total == Decimal("2.25")
+    assert input_usd(mine, "openai/gpt-4o-2024-08-06") == Decimal("2.25")
     assert mine.resolve("gpt-4o").max_output == resolve("gpt-4o").max_output
     assert (mine.resolve("gpt-4.1").window, mine.resolve("gpt-4.1").max_output) == (200_000, 32_768)
-    assert quote_input(resolve("gpt-4o"), 1_000_000).total == Decimal("2.5")
+    assert input_usd(Catalog(), "gpt-4o") == Decimal("2.5")
 
 
-def test_reload_takes_the_new_file(file: Path) -> None:
+def test_catalog_keeps_what_it_read(file: Path) -> None:
     mine = Catalog(file)
-    before = mine.resolve("gpt-4o")
     file.write_text(FILE.replace("2.25", "1.00"), encoding="utf-8")
-    assert quote_input(mine.resolve("gpt-4o"), 1_000_000).total == Decimal("2.25")
-    mine.reload()
-    assert quote_input(mine.resolve("gpt-4o"), 1_000_000).total == Decimal("1.00")
-    assert quote_input(before, 1_000_000).total == Decimal("2.25")
+    assert input_usd(mine, "gpt-4o") == Decimal("2.25")
+    assert input_usd(Catalog(file), "gpt-4o") == Decimal("1.00")
 
 
-def test_broken_file_changes_nothing(file: Path) -> None:
-    mine = Catalog(file)
-    file.write_text(FILE + '\n[models."x"]\nlike = "no-such-model"\n', encoding="utf-8")
-    with pytest.raises(CatalogFileError, match="x"):
-        mine.reload()
-    assert mine.resolve("our-chat").model_id == "gpt-4o"
+def test_aliases_of_the_environment_come_before_those_of_the_file(file: Path) -> None:
+    mine = Catalog(file, {"Our-Chat": "gpt-4.1", "prod-chat": "acme-chat-1"})
+    assert (mine.resolve("our-chat").model_id, mine.resolve("our-chat").rule) == ("gpt-4.1", "own-alias")
+    assert mine.resolve("PROD-chat").model_id == "acme-chat-1"
+    assert Catalog(None, {"o": "gpt-4o"}).resolve("o").model_id == "gpt-4o"
+
+
+@pytest.mark.parametrize("aliases", [{"prod-chat": "no-such-model"}, {"": "gpt-4o"}, {"prod-chat": ""}])
+def test_mistaken_alias_of_the_environment_is_named(aliases: dict[str, str]) -> None:
+    with pytest.raises(CatalogFileError, match="TALLYSTICK_ALIASES"):
+        Catalog(None, aliases)
 
 
 @pytest.mark.parametrize(("text", "place"), [
@@ -117,13 +124,13 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         Catalog(tmp_path / "nowhere.toml")
 
 
-def test_process_catalog_can_be_given_a_file(file: Path) -> None:
+def test_process_uses_the_catalog_it_was_given(file: Path) -> None:
     try:
-        catalog.use_file(file)
+        catalog.use(Catalog(file))
         assert resolve("our-chat").model_id == "gpt-4o"
         assert catalog.current().file == file
     finally:
-        catalog.use_file(None)
+        catalog.use(Catalog())
     with pytest.raises(UnknownModel):
         resolve("our-chat")
 
