@@ -63,10 +63,10 @@ class Keys:
         self.ring, self._version = self.store.load(), version
         LOG.info("keys read", extra={"fields": {"keys": len(self.ring.by_id)}})
 
-    def refresh(self) -> None:
-        """Load where there is something new; where that fails, keep what was. May block."""
+    def refresh(self, *, force: bool = False) -> None:
+        """Load where there is something new, or by `force`; where that fails, keep what was. May block."""
         try:
-            if self.ring is None or self.store.version() != self._version:
+            if force or self.ring is None or self.store.version() != self._version:
                 self.load()
             self._complaint = ""
         except KeyStoreError as error:

@@ -1,4 +1,4 @@
-"""The command line: `tallystick count | serve | tokenizers | verify-data`."""
+"""The command line: `tallystick count | serve | keys | tokenizers | verify-data`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 from service import __version__
 from service.errors import ServiceError, TokenizerUnavailable
+from service.key_commands import add_keys_parser
+from service.keys import KeyStoreError
 
 OK, UNCOUNTED, USAGE, DAMAGED = 0, 1, 2, 3
 
@@ -32,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error.message, DAMAGED)
     except ServiceError as error:
         return _fail(error.message, USAGE)
+    except KeyStoreError as error:
+        return _fail(f"{error}.", USAGE)
     except BrokenPipeError:  # `tallystick count ... | head` is no error
         sys.stderr.close()
         return OK
@@ -67,7 +71,14 @@ def make_parser() -> argparse.ArgumentParser:
     serve: Any = commands.add_parser("serve", help="serve the HTTP API", **add)
     serve.add_argument("--host", help="address to listen on (TALLYSTICK_HOST, default 127.0.0.1)")
     serve.add_argument("--port", type=int, help="port to listen on (TALLYSTICK_PORT, default 8080; 0: a free one)")
+    serve.add_argument("--workers", type=int, help="processes that answer (TALLYSTICK_WORKERS, default 1)")
+    serve.add_argument(
+        "--allow-anonymous", action="store_const", const=True,
+        help="listen on other than loopback without API keys (TALLYSTICK_ALLOW_ANONYMOUS)",
+    )
     serve.set_defaults(command=run_serve)
+
+    add_keys_parser(commands, add)
 
     tokenizers: Any = commands.add_parser("tokenizers", help="list the tokenizers", **add)
     tokenizers.add_argument("--json", action="store_true", help="print JSON")
@@ -103,10 +114,12 @@ def run_count(arguments: argparse.Namespace) -> int:
 def run_serve(arguments: argparse.Namespace) -> int:
     from pydantic import ValidationError  # noqa: PLC0415
 
+    from service.admission import Exposed  # noqa: PLC0415
     from service.server import serve  # noqa: PLC0415
     from service.settings import Settings  # noqa: PLC0415
 
-    given = {name: getattr(arguments, name) for name in ("host", "port") if getattr(arguments, name) is not None}
+    names = ("host", "port", "workers", "allow_anonymous")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     try:
         settings = Settings(**given)
     except ValidationError as error:
@@ -114,10 +127,11 @@ def run_serve(arguments: argparse.Namespace) -> int:
         name = "".join(f"TALLYSTICK_{str(part).upper()}: " for part in first["loc"][:1])
         return _fail(f"{name}{first['msg']}", USAGE)
     try:
-        serve(settings)
+        return serve(settings)
+    except Exposed as error:
+        return _fail(str(error), USAGE)
     except OSError as error:
         return _fail(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}.", UNCOUNTED)
-    return OK
 
 
 def run_tokenizers(arguments: argparse.Namespace) -> int:

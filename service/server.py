@@ -1,57 +1,53 @@
-"""Running the app under uvicorn, in this process."""
+"""Running the service: in this process, or in several that share the socket."""
 
 from __future__ import annotations
 
 import logging
-import signal
+import resource
 import socket
-import sys
-from typing import Any
+from contextlib import suppress
 
-import uvicorn
-
+from service.admission import check_exposure, open_keys
 from service.app import create_app
+from service.listening import open_listener, url_of
 from service.logs import configure_logs
 from service.settings import Settings
+from service.worker import Worker
+
+OPEN_FILES = 1 << 16
 
 LOG = logging.getLogger("tallystick")
 
 
-def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM; then stop listening and wait for requests in flight.
+def serve(settings: Settings) -> int:
+    """Serve until SIGINT or SIGTERM has stopped it; the exit code.
 
-    Raises OSError where the address cannot be bound.
+    Raises Exposed or KeyStoreError where it would be open to anybody or to nobody, OSError where the address cannot be
+    bound.
     """
+    check_exposure(settings)
+    open_keys(settings)
     configure_logs(settings.log_level)
-    config = uvicorn.Config(
-        create_app(settings),
-        host=settings.host,
-        port=settings.port,
-        loop="uvloop",
-        http="httptools",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,  # it prints query strings, and keys travel there
-        server_header=False,
-        timeout_keep_alive=settings.keep_alive_seconds,
-        timeout_graceful_shutdown=settings.shutdown_seconds,
-    )
-    listener = _listen(settings.host, settings.port)
-    # uvicorn handles both while it runs and then raises them again: stopped by a signal is a good end.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
-    host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    LOG.info("listening", extra={"fields": {"url": f"http://{shown}:{port}"}})
-    uvicorn.Server(config).run(sockets=[listener])
+    _raise_file_limit()
+    listener = open_listener(settings.host, settings.port)
+    LOG.info("listening", extra={"fields": {"url": url_of(listener), "workers": settings.workers}})
+    if settings.workers == 1:
+        run_worker(settings, listener)
+        return 0
+    from service.supervisor import Supervisor  # noqa: PLC0415
+
+    return Supervisor(settings, listener, lambda parent: run_worker(settings, listener, parent)).run()
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Connections that come before the app has started wait in the backlog. Port 0 takes a free one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=2048)
+def run_worker(settings: Settings, listener: socket.socket, parent: int | None = None) -> None:
+    """Answer until stopped. In a child, `parent` is the pipe that ends when the parent does."""
+    Worker(create_app(settings), settings, parent).run(sockets=[listener])
 
 
-def _leave(number: int, frame: Any) -> None:
-    sys.exit(0)
+def _raise_file_limit() -> None:
+    """Each connection is a file, and the usual limit of 1024 is one for interactive programs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
