@@ -102,6 +102,7 @@ class Supervisor:
                     self._wait()
                     self._act()
         finally:
+            gc.unfreeze()  # or what is frozen is torn down last, when modules that it needs are gone
             metric_files.close_folder(self.folder)
         return self._exit_code
 

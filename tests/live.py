@@ -63,8 +63,9 @@ class LiveServer:
 def running_server(*, wait: bool = True, **settings: Any) -> Iterator[LiveServer]:
     """A server that is ready, unless `wait` is off; stopped at the end, with exit code 0 if it did not end before.
 
-    `settings` are fields of Settings (warm="o200k_base").
+    `settings` are fields of Settings (warm="o200k_base"); there is no grace at the end unless they say so.
     """
+    settings = {"grace_seconds": 0, **settings}
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TALLYSTICK_")}
     environment |= {f"TALLYSTICK_{name.upper()}": str(value) for name, value in settings.items()}
     with tempfile.TemporaryDirectory() as folder:
