@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from service.errors import InvalidRequest
 from service.tokenizers.bundled import BUNDLED, to_nfc
 from service.tokenizers.registry import get_tokenizer
-from tests.texts import BLANK_TEXTS, TEXTS
+from tests.nasty_texts import BLANK_TEXTS, TEXTS
 
 SENTENCEPIECE = ("llama2", "mistral_v1", "mistral_v2")
 UNCONFIRMED = ("gemma4", "glm4", "kimi")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from service.tokenizers.ctok_reference import GENERATIONS
 from service.tokenizers.registry import get_tokenizer
-from tests.texts import TEXTS
+from tests.nasty_texts import TEXTS
 
 NAMES = sorted(GENERATIONS)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.tokenizers.data import read_verified
 from service.tokenizers.fast import CACHE_CHARACTERS, ChunkCache, SplintrTokenizer, without_special_tokens
 from service.tokenizers.registry import get_tokenizer
-from tests.texts import BLANK_TEXTS, TEXTS
+from tests.nasty_texts import BLANK_TEXTS, TEXTS
 
 NAMES = ["o200k_base", "o200k_harmony", "cl100k_base", "claude", "gemma3"]
 ANY_TEXT = st.one_of(TEXTS, BLANK_TEXTS, st.text(st.characters(codec="utf-8")), st.text(st.characters(codec=None)))

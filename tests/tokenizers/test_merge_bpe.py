@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from service.errors import InvalidRequest
 from service.tokenizers.data import read_verified
 from service.tokenizers.registry import get_tokenizer
+from tests.nasty_texts import BLANK_TEXTS, TEXTS
 from tests.reference import MergeList
-from tests.texts import BLANK_TEXTS, TEXTS
 
 
 @cache

@@ -13,8 +13,8 @@ from service.tokenizers.patterns import RANK_PATTERNS
 from service.tokenizers.rank_bpe import RankBpe, parse_ranks
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.rows import TOKENIZERS
+from tests.nasty_texts import BLANK_TEXTS, TEXTS
 from tests.reference import compile_cuts, encode_by_ranks
-from tests.texts import BLANK_TEXTS, TEXTS
 
 NAMES = sorted(RANK_PATTERNS)
 DATA = {row.name: str(row.data) for row in TOKENIZERS}

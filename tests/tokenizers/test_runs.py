@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.tokenizers.runs import WHITE_SPACE, cut_blank_runs, find_long_runs
-from tests.texts import BLANK_TEXTS, TEXTS
+from tests.nasty_texts import BLANK_TEXTS, TEXTS
 
 
 def every_run(text: str) -> list[tuple[int, int]]:
