@@ -30,7 +30,7 @@ END_OF_WORD = "</w>"
 UNKNOWN = -1
 """The symbol of a character that the corpus never had; it merges with nothing."""
 
-_CUT: Mapping[Level, regex.Pattern[str]] = {
+PRE_TOKEN: Mapping[Level, regex.Pattern[str]] = {
     "byte": regex.compile(r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+"),
     "character": regex.compile(r"\S+"),
 }
@@ -76,7 +76,7 @@ class Training:
         """`text` by the merges that were learnt, earliest first; the id of an unknown character is None."""
         ranks = {step.pair: (rank, step.new) for rank, step in enumerate(self.steps)}
         alphabet = _Alphabet.of(self.level, self.vocabulary)
-        words = _CUT[self.level].finditer(text)
+        words = PRE_TOKEN[self.level].finditer(text)
         return [self._encode_word(word.group(), word.start(), ranks, alphabet) for word in words]
 
     def _encode_word(
@@ -121,7 +121,7 @@ def train(corpus: str, merges: int, level: Level = "byte", ties: Ties = "first_c
     Of pairs with the same count the one goes first that a recount meets first, or (`lowest_ids`, as Hugging Face's
     trainer has it) the one of the lowest ids. Takes O(n log n) in the corpus and O(top log n) a step.
     """
-    words = Counter(found.group() for found in _CUT[level].finditer(corpus))
+    words = Counter(found.group() for found in PRE_TOKEN[level].finditer(corpus))
     vocabulary = _base_vocabulary(level, words)
     alphabet = _Alphabet.of(level, vocabulary)
     trainer = _Trainer([(alphabet.symbols(word), count) for word, count in words.items()], ties)

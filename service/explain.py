@@ -106,8 +106,8 @@ def _pre_tokens(rules: MergeRules, text: str) -> Iterator[PreToken]:
 
 def _explain_chunk(rules: MergeRules, chunk: Chunk, start: int, end: int) -> PreToken:
     if chunk.added is not None:
-        spelled = chunk.text.encode()
-        node = Spelled(chunk.added, spelled, 0, len(spelled))
+        token, spelled = chunk.added
+        node = Spelled(token, spelled, 0, len(spelled))
         return PreToken(spelled, start, end, added=True, leaves=1, nodes=(node,), tokens=(0,))
     leaves = rules.leaves(chunk.text)
     tree = merge([symbol for symbol, _ in leaves], rules.rule)

@@ -9,8 +9,10 @@ unhurried = settings(deadline=None)
 """The first text of a tokenizer waits for its data."""
 
 ODD = (
-    *"ab '\n\t\r1.é가ㄱㅏ中▁\x00\x01\u0301\u1100\u1161\u11a8ﾞｶﬁ\u00a0\u2003“”‘’👍🏽👩\u200d\ue000\ufdd0\ufffd\u0e4d\u0e32\u09c7\u09be①½",
-    "the", " lower", "토큰", "  ", "\n\n", "\r\n", "<b>", "<unused3>", "<bos>", "<EOT>", "<|endoftext|>", "</s>", "'s", "1234",
+    *"ab '\n\t\r1.\x00\x01\ufffd▁é\u0301\u00a0\u2003“”‘’ﬁ①½",
+    *"가\u1100\u1161\u11a8ㄱㅏ中ｶﾞ\u0e4d\u0e32\u09c7\u09be\ue000\ufdd0👍🏽👩\u200d",
+    "the", " lower", "토큰", "  ", "\n\n", "\r\n", "'s", "1234",
+    "<b>", "<unused3>", "<bos>", "<EOT>", "<|endoftext|>", "</s>",
 )
 
 

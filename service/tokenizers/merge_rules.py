@@ -31,10 +31,11 @@ Algorithm = Literal["ranks", "merge_list"]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A pre-token: a stretch that is merged by itself. `added` is the id of an added token, which is not merged."""
+    """A pre-token: a stretch that is merged by itself. `added` are the id and the bytes of an added token, which is not
+    merged."""
 
     text: str
-    added: int | None = None
+    added: tuple[int, bytes] | None = None
 
 
 class MergeRules(Protocol):
@@ -142,7 +143,7 @@ class MergeListRules:
         for found in self._added_at.finditer(text):
             if found.group() not in self._special:  # those are ordinary text here
                 yield from map(Chunk, self._cut(text[start : found.start()]))
-                yield Chunk(found.group(), self._added[found.group()])
+                yield Chunk(found.group(), (self._added[found.group()], self._bytes(found.group())))
                 start = found.end()
         yield from map(Chunk, self._cut(text[start:]))
 
