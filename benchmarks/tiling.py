@@ -155,24 +155,25 @@ def extremes() -> None:
 
 
 def threads() -> None:
+    """What two threads do in the time of one. Meaningless on a machine whose cores are busy."""
     tokenizer = tiling.load("claude-v4.8")
-    text = english() * 3
-    tokenizer.count(text)
+    for name, text in (("English", english() * 2), ("code", code() * 2)):
+        one = seconds(partial(_work, tokenizer, 8), text, 5)
+        two = seconds(partial(_work_together, tokenizer, 4), text, 5)
+        print(f"two threads, {name}, {len(text) / 1e6:.1f} MB a call: x {one / two:.2f} of one")
 
-    def work(times: int) -> None:
-        for _ in range(times):
-            tokenizer.count(text)
 
-    def together() -> None:
-        both = [threading.Thread(target=work, args=(4,)) for _ in range(2)]
-        for thread in both:
-            thread.start()
-        for thread in both:
-            thread.join()
+def _work(tokenizer: TilingTokenizer, times: int, text: str) -> None:
+    for _ in range(times):
+        tokenizer.count(text)
 
-    one = seconds(lambda _: work(8), "", 3)
-    two = seconds(lambda _: together(), "", 3)
-    print(f"two threads, {len(text) / 1e6:.1f} MB each call: x {one / two:.2f} of one")
+
+def _work_together(tokenizer: TilingTokenizer, times: int, text: str) -> None:
+    both = [threading.Thread(target=_work, args=(tokenizer, times, text)) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
 
 
 def without_kernel(tokenizer: TilingTokenizer) -> TilingTokenizer:
