@@ -19,7 +19,7 @@ async function allPages() {
   const found = [];
   let after = '';
   do {
-    const page = await get(`v1/models?page_size=500${after && `&page_token=${encodeURIComponent(after)}`}`);
+    const page = await get(`v1/models?limit=500${after && `&page_token=${encodeURIComponent(after)}`}`);
     found.push(...page.models);
     after = page.next_page_token;
   } while (after);

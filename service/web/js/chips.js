@@ -3,10 +3,10 @@
 import { h } from './dom.js';
 import { t } from './i18n.js';
 import { EMPTY } from './rows.js';
-import { spaced, spoken, visible } from './visible.js';
+import { spaced, spelled, spoken } from './visible.js';
 
 /** A token's spelling: its characters, or its bytes where they are no whole characters. */
-export const spelling = ({ text, bytes_hex: hex }) => (text === null ? spaced(hex) : text === '' ? EMPTY : visible(text));
+export const spelling = (token) => (token.text === '' ? EMPTY : spelled(token));
 
 /** The same for a screen reader. */
 export const spellingSpoken = ({ text, bytes_hex: hex }) =>

@@ -17,22 +17,22 @@ export const compare = (models, input, signal) => post('v1/compare', { models, .
 export function comparisonTable(rows, { characters = null, onreplace }) {
   const most = Math.max(1, ...rows.map((row) => row.input_tokens ?? 0));
   const columns = [
-    ['compare.model', (row) => h('th', { scope: 'row' }, row.model_ref, row.model !== row.model_ref && row.model && h('small', {}, row.model))],
-    ['compare.tokens', (row) => num(h('b', {}, number(row.input_tokens)), h('span', { class: 'under', css: { '--size': `${(row.input_tokens / most) * 100}%` } }))],
-    characters !== null && ['compare.per_token', (row) => num(row.input_tokens ? number(characters / row.input_tokens, { maximumFractionDigits: 2 }) : '–')],
-    ['compare.cost', (row) => num(moneyText(row.cost), row.price_status === 'inferred' && h('abbr', { title: t('compare.inferred') }, '*'))],
-    ['compare.cost_1000', (row) => num(moneyText(row.cost, 1000))],
-    ['compare.window', (row) => num(shareCell(row.window_share === null ? null : Number(row.window_share)))],
-    ['compare.method', (row) => h('td', {}, methodBadge(row.method))],
-    ['compare.band', (row) => num(bandText(row.error_band, row.input_tokens))],
-    ['compare.tokenizer', (row) => h('td', {}, h('code', {}, row.tokenizer))],
+    ['compare.model', false, (row) => h('th', { scope: 'row' }, row.model_ref, row.model !== row.model_ref && row.model && h('small', {}, row.model))],
+    ['compare.tokens', true, (row) => num(h('b', {}, number(row.input_tokens)), h('span', { class: 'under', css: { '--size': `${(row.input_tokens / most) * 100}%` } }))],
+    characters !== null && ['compare.per_token', true, (row) => num(row.input_tokens ? number(characters / row.input_tokens, { maximumFractionDigits: 2 }) : '–')],
+    ['compare.cost', true, (row) => num(moneyText(row.cost), row.price_status === 'inferred' && h('abbr', { title: t('compare.inferred') }, '*'))],
+    ['compare.cost_1000', true, (row) => num(moneyText(row.cost, 1000))],
+    ['compare.window', true, (row) => num(shareCell(row.window_share === null ? null : Number(row.window_share)))],
+    ['compare.method', false, (row) => h('td', {}, methodBadge(row.method))],
+    ['compare.band', true, (row) => num(bandText(row.error_band, row.input_tokens))],
+    ['compare.tokenizer', false, (row) => h('td', {}, h('code', {}, row.tokenizer))],
   ].filter(Boolean);
   return h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('compare.title') },
     h('table', { class: 'comparison' },
       h('caption', { class: 'visually-hidden' }, t('compare.title')),
-      h('thead', {}, h('tr', {}, columns.map(([key], index) => h('th', { scope: 'col', class: index ? 'num' : null }, t(key))))),
+      h('thead', {}, h('tr', {}, columns.map(([key, isNumber]) => h('th', { scope: 'col', class: isNumber ? 'num' : null }, t(key))))),
       h('tbody', {}, rows.map((row) => (row.error ? errorRow(row, columns.length, onreplace)
-        : h('tr', {}, columns.map(([, cell]) => cell(row))))))));
+        : h('tr', {}, columns.map(([, , cell]) => cell(row))))))));
 }
 
 const num = (...content) => h('td', { class: 'num' }, content);

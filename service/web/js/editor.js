@@ -24,11 +24,13 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
   let parts = cutInParts(text);
   let shown = 0;
   let crlf = false;
+  /** Whether all parts are selected: the text area can select its own alone. */
+  let all = false;
 
   const id = newId('editor');
   const area = h('textarea', {
     id, rows, placeholder, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off',
-    class: mono ? 'area mono' : 'area', oninput, onpaste,
+    class: mono ? 'area mono' : 'area', oninput, onpaste, onkeydown, oncopy, oncut, onmousedown: () => selectAll(false),
   });
   const file = h('input', { type: 'file', class: 'visually-hidden', tabIndex: -1, 'aria-hidden': 'true', onchange: picked });
   const pager = h('div', { class: 'pager', hidden: true });
@@ -63,7 +65,34 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
       })));
   }
 
+  function selectAll(selected) {
+    if (all !== selected) said.textContent = selected ? t('editor.all') : '';
+    all = selected;
+  }
+
+  function onkeydown(event) {
+    if ((event.ctrlKey || event.metaKey) && event.key === 'a') selectAll(parts.length > 1);
+    else if (/^(Arrow|Home|End|Page|Escape|Tab)/.test(event.key)) selectAll(false);
+  }
+
+  function oncopy(event) {
+    if (!all) return;
+    event.preventDefault();
+    event.clipboardData.setData('text/plain', parts.join(''));
+  }
+
+  function oncut(event) {
+    oncopy(event);
+    if (all) setText('');
+  }
+
   function oninput() {
+    if (all) {
+      selectAll(false);
+      parts = [''];
+      shown = 0;
+      drawPager();
+    }
     parts[shown] = fromArea(area.value, crlf);
     if (parts[shown].length > 2 * PART) {
       const caret = area.selectionEnd;
@@ -93,6 +122,11 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
       read(event.clipboardData.files[0]);
       return;
     }
+    if (all) {
+      event.preventDefault();
+      setText(inArea(pasted));
+      return;
+    }
     if (area.value.length + pasted.length <= 2 * PART) return; // the browser's own way keeps its undo
     event.preventDefault();
     const plain = inArea(pasted);
@@ -107,6 +141,7 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
       return;
     }
     said.textContent = '';
+    all = false;
     parts = cutInParts(given);
     show(0);
     onchange();

@@ -1,7 +1,7 @@
 // Answers of the API as a reader likes to see them.
 
 import { h } from './dom.js';
-import { number, percent, t } from './i18n.js';
+import { number, t } from './i18n.js';
 import { decimal, dollars, times } from './money.js';
 
 /** exact, calibrated or estimate, as a badge with what it means as its title. */
@@ -9,12 +9,15 @@ export function methodBadge(method) {
   return h('span', { class: `badge ${method}`, title: t(`method.${method}.about`) }, t(`method.${method}`));
 }
 
-/** @param {{low: number, high: number}} band */
+/** @param {{low: number, high: number}} band @param {number} count tokens */
 export function bandText(band, count) {
-  if (band.low === band.high) return `±0`;
-  const wide = (edge) => (count ? percent((edge - count) / count) : number(edge - count));
-  return `${number(band.low)}–${number(band.high)} (${wide(band.low)} / +${wide(band.high)})`;
+  if (band.low === band.high) return '±0';
+  const off = [band.low - count, band.high - count].filter((tokens) => tokens !== 0)
+    .map((tokens) => signed(count ? tokens / count : tokens, count ? { style: 'percent', maximumFractionDigits: 1 } : {}));
+  return `${number(band.low)}–${number(band.high)} (${off.join(' / ')})`;
 }
+
+const signed = (value, options) => number(value, { ...options, signDisplay: 'always' });
 
 /** An amount (decimal string or null) times a whole number. Unknown is unknown, never 0. */
 export function moneyText(amount, factor = 1) {

@@ -1,7 +1,7 @@
 // A long text in parts that a text area can bear: browsers lay the whole of it out at every key.
 
 /** Characters (UTF-16) in a part. A part may grow to twice that before it is cut again. */
-export const PART = 16384;
+export const PART = 8192;
 
 /** The text in parts of at most `PART`, cut behind a line where there is one near, else behind a blank. */
 export function cutInParts(text) {

@@ -1,6 +1,6 @@
 // Where tokens stand when they are written in rows of a given width. Pure: no page is touched.
 
-import { spaced, standIn } from './visible.js';
+import { spelled, standIn } from './visible.js';
 
 /**
  * The tokens of a text, as /v1/tokenize gives them in columns. `starts` and `ends` are places in `text` (UTF-16);
@@ -22,10 +22,10 @@ import { spaced, standIn } from './visible.js';
 /** What stands for a token without text of its own, such as the mark of a word's edge. */
 export const EMPTY = '¦';
 
-/** @returns {{text: string, hex: boolean}} a token as it is shown: bytes where they are no whole characters */
+/** @returns {{text: string, hex: boolean}} a token as it is shown: `hex` where some of its bytes are no characters */
 export function tokenText(tokens, index) {
   const exception = tokens.exceptions.get(index);
-  if (exception?.bytes_hex) return { text: spaced(exception.bytes_hex), hex: true };
+  if (exception?.bytes_hex) return { text: spelled(exception), hex: true };
   return { text: exception ? exception.text : tokens.text.slice(tokens.starts[index], tokens.ends[index]), hex: false };
 }
 
@@ -84,7 +84,7 @@ export function layOut(tokens, width, measure, shows) {
     }
     const { text, hex } = tokenText(tokens, index);
     if (hex || text === '') {
-      put(index, (text.length || 1) * digit + CHIP);
+      put(index, widthOf(text || EMPTY, measure) + CHIP);
       continue;
     }
     let size = widthOf(text, measure);

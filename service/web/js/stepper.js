@@ -1,7 +1,14 @@
 // Forwards and backwards through steps 0..count: buttons, a slider, and playing where it is asked for.
 
-import { h, newId } from './dom.js';
+import { h, newId, put, s } from './dom.js';
 import { t } from './i18n.js';
+
+const ICONS = {
+  first: 'M4 3v10M13 3 6.5 8 13 13', back: 'M11 3 5 8l6 5', forward: 'M5 3l6 5-6 5', last: 'M12 3v10M3 3l6.5 5L3 13',
+  play: 'M5 3l8 5-8 5z', pause: 'M5 3v10M11 3v10',
+};
+
+const icon = (name) => s('svg', { class: 'sign', viewBox: '0 0 16 16', 'aria-hidden': 'true' }, s('path', { d: ICONS[name] }));
 
 /**
  * @param {{count: number, at?: number, label: string, onstep: (at: number) => void, pace?: number}} options
@@ -13,15 +20,15 @@ export function createStepper({ count, at = 0, label, onstep, pace = 0 }) {
   let timer = 0;
   const button = (words, sign, target) => h('button', {
     type: 'button', class: 'icon', 'aria-label': words, title: words, onclick: () => { stop(); go(target()); },
-  }, sign);
+  }, icon(sign));
   const slider = h('input', {
     type: 'range', id, min: 0, max: count, step: 1, value: at, oninput: () => { stop(); go(Number(slider.value)); },
   });
   const said = h('output', { for: id });
   const play = pace > 0 && h('button', { type: 'button', class: 'icon', onclick: toggle });
   const buttons = [
-    button(t('step.first'), '⏮', () => 0), button(t('step.back'), '◀', () => at - 1),
-    button(t('step.forward'), '▶', () => at + 1), button(t('step.last'), '⏭', () => count),
+    button(t('step.first'), 'first', () => 0), button(t('step.back'), 'back', () => at - 1),
+    button(t('step.forward'), 'forward', () => at + 1), button(t('step.last'), 'last', () => count),
   ];
   const element = h('div', { class: 'stepper', role: 'group', 'aria-label': label },
     buttons, play, h('label', { for: id, class: 'visually-hidden' }, label), slider, said);
@@ -34,7 +41,7 @@ export function createStepper({ count, at = 0, label, onstep, pace = 0 }) {
     buttons.forEach((each, index) => each.setAttribute('aria-disabled', String(index < 2 ? at === 0 : at === count)));
     if (play) {
       const words = timer ? t('step.pause') : t('step.play');
-      play.textContent = timer ? '⏸' : '⏵';
+      put(play, icon(timer ? 'pause' : 'play'));
       play.setAttribute('aria-label', words);
       play.title = words;
     }

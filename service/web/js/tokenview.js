@@ -113,7 +113,7 @@ export function createTokenView({ label, onselect = () => {} }) {
 
   function spokenToken(index) {
     const { text, hex } = tokenText(tokens, index);
-    const said = hex ? t('token.bytes', { hex: text }) : text === '' ? t('token.edge') : spoken(text);
+    const said = hex ? t('token.bytes', { hex: spaced(tokens.exceptions.get(index).bytes_hex) }) : text === '' ? t('token.edge') : spoken(text);
     return tokens.ids ? t('token.spoken', { text: said, id: String(tokens.ids[index]) }) : said;
   }
 
@@ -128,7 +128,7 @@ export function createTokenView({ label, onselect = () => {} }) {
     const start = tokens.starts[index];
     const end = tokens.ends[index];
     const held = tokens.text.slice(start, end);
-    const bytes = hex ? text : spaced(hexOf(text));
+    const bytes = spaced(tokens.exceptions.get(index)?.bytes_hex ?? hexOf(text));
     const item = (name, ...value) => h('span', { class: 'fact' }, h('span', { class: 'muted' }, name, ' '), ...value);
     put(inspector,
       item(t('token.number'), h('b', {}, number(index + 1)), ` / ${number(tokens.length)}`),

@@ -54,13 +54,20 @@ export function createTree(pretoken) {
 
 const branch = (x1, y1, x2, y2) => `M${x1} ${y1}C${x1} ${(y1 + y2) / 2} ${x2} ${(y1 + y2) / 2} ${x2} ${y2}`;
 
+/** A box for a label; characters of East Asia are twice as wide. */
+function widthOf(node) {
+  const label = spelling(node);
+  const wide = (label.match(/[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\ud83c-\ud83e]/g) ?? []).length;
+  return Math.max(26, (label.length + wide * 0.75) * 8.5 + 12);
+}
+
 /** The centre, width and level of each node; leaves side by side, a merge amid what it joined. */
 function placeNodes({ leaves, nodes }) {
   const places = [];
   let x = 4;
   const ordered = nodes.slice(0, leaves).map((node, index) => [node.start, index]).sort((a, b) => a[0] - b[0]);
   for (const [, index] of ordered) {
-    const width = Math.max(26, spelling(nodes[index]).length * 8.5 + 12);
+    const width = widthOf(nodes[index]);
     places[index] = { x: x + width / 2, width, level: 0 };
     x += width + 6;
   }
@@ -69,7 +76,7 @@ function placeNodes({ leaves, nodes }) {
     const right = places[nodes[index].right];
     places[index] = {
       x: (left.x + right.x) / 2, level: Math.max(left.level, right.level) + 1,
-      width: Math.max(26, spelling(nodes[index]).length * 8.5 + 12),
+      width: widthOf(nodes[index]),
     };
   }
   return places;

@@ -65,3 +65,53 @@ export function visible(text) {
 
 /** "ed86" as "ed 86". */
 export const spaced = (hex) => hex.replace(/(..)(?=.)/g, '$1 ');
+
+/**
+ * Bytes as the whole characters in them and, between these, the bytes of broken ones.
+ * @param {string} hex @returns {Array<{text: string, hex: boolean}>}
+ */
+export function segments(hex) {
+  const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+  const found = [];
+  const add = (text, isHex) => {
+    const last = found.at(-1);
+    if (last?.hex === isHex) last.text += isHex ? ` ${text}` : text;
+    else found.push({ text, hex: isHex });
+  };
+  for (let at = 0; at < bytes.length;) {
+    const size = sizeOf(bytes[at]);
+    const char = size > 0 && at + size <= bytes.length ? decoded(bytes.subarray(at, at + size)) : null;
+    if (char === null) add(hex.slice(2 * at, 2 * at + 2), true);
+    else add(char, false);
+    at += char === null ? 1 : size;
+  }
+  return found;
+}
+
+/** Bytes of the character that begins with a byte, 0 where none does. */
+const sizeOf = (byte) => (byte < 0x80 ? 1 : byte < 0xc2 ? 0 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : byte < 0xf5 ? 4 : 0);
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decoded(bytes) {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** A token's spelling in one line: its characters, and in ‹ › the bytes of those that are broken. */
+export function spelled({ text, bytes_hex: hex }) {
+  if (text !== null) return visible(text);
+  let known = spellings.get(hex);
+  if (known === undefined) {
+    const parts = segments(hex);
+    known = parts.map((part) => (!part.hex ? visible(part.text) : parts.length === 1 ? part.text : `‹${part.text}›`)).join('');
+    if (spellings.size < 10_000) spellings.set(hex, known);
+  }
+  return known;
+}
+
+/** A text has few broken pieces, but may have each of them many times. */
+const spellings = new Map();

@@ -29,9 +29,9 @@ export function readPlace({ params }) {
   if (models.length) state.models = models;
 }
 
-const placeOf = () => new URLSearchParams({
+const placeOf = () => String(new URLSearchParams({
   models: state.models.join(','), calls: state.calls, input: state.input, cached: state.cached, output: state.output, tier: state.tier,
-});
+})).replaceAll('%2C', ',');
 
 export function mount(panel) {
   const result = h('div', { 'aria-live': 'polite' });
@@ -138,7 +138,7 @@ function mountCatalog(element, { isChosen, toggle }) {
   const providerSlot = h('div', {});
   let models = null;
 
-  put(element, h('div', { class: 'fields' }, h('div', { class: 'field' }, h('label', { for: searchId }, t('cost.search')), search), providerSlot), table);
+  put(element, h('div', { class: 'fields' }, h('div', { class: 'field search' }, h('label', { for: searchId }, t('cost.search')), search), providerSlot), table);
   listModels().then((found) => {
     models = found;
     const providers = [...new Set(found.map((model) => model.provider))].sort();
@@ -160,7 +160,7 @@ function mountCatalog(element, { isChosen, toggle }) {
     const turn = (by, key) => h('button', { type: 'button', class: 'quiet', disabled: state.page + by < 0 || state.page + by >= pages, onclick: () => { state.page += by; draw(); } }, t(key));
     put(table,
       h('p', { class: 'muted', role: 'status' }, t('cost.found', { found: found.length, all: models.length })),
-      h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('cost.catalog') }, h('table', { class: 'comparison' },
+      h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('cost.catalog') }, h('table', {},
         h('caption', { class: 'visually-hidden' }, t('cost.catalog')),
         h('thead', {}, h('tr', {}, ['cost.compare', 'compare.model', 'cost.provider', 'cost.window', 'cost.max_output', 'cost.input_price', 'cost.cached_price', 'cost.output_price', 'compare.tokenizer', 'compare.method'].map((key, index) => h('th', { scope: 'col', class: index > 2 && index < 8 ? 'num' : null }, t(key))))),
         h('tbody', {}, shown.map((model) => modelRow(model, isChosen, toggle))))),

@@ -38,7 +38,7 @@ export function mount(panel) {
     onchange: (key) => { if (key) editor.setText(pretty(REQUESTS.find((each) => each.key === key).body)); },
   });
   const editor = createEditor({
-    label: t('request.body'), placeholder: t('request.placeholder'), text: state.text, rows: 20, mono: true,
+    label: t('request.body'), placeholder: t('request.placeholder'), text: state.text, rows: 20, mono: true, tools: [examples.element],
     onchange: debounced(refresh, () => 300),
   });
   const picker = createModelPicker({ onchange: () => refresh() });
@@ -78,7 +78,7 @@ export function mount(panel) {
     h('h2', {}, t('request.title')), h('p', { class: 'lead' }, t('request.lead')),
     h('div', { class: 'columns' },
       h('section', { class: 'card', 'aria-label': t('request.body') },
-        h('div', { class: 'fields' }, examples.element, modelField, dialect.element), editor.element),
+        h('div', { class: 'fields' }, modelField, dialect.element), editor.element),
       h('section', { class: 'card', 'aria-label': t('request.result') }, result)),
     h('section', { class: 'card', 'aria-label': t('request.turns') }, h('h3', {}, t('request.turns')), turns),
     h('section', { class: 'card', 'aria-label': t('request.others') }, h('h3', {}, t('request.others')), picker.element, table));

@@ -32,7 +32,7 @@ export function mount(panel) {
     onchange: (key) => { if (key) editor.setText(TEXTS.find((each) => each.key === key).text); },
   });
   const editor = createEditor({
-    label: t('tokens.text'), placeholder: t('tokens.placeholder'), text: state.text, rows: 12, onchange: changed,
+    label: t('tokens.text'), placeholder: t('tokens.placeholder'), text: state.text, rows: 12, tools: [examples.element], onchange: changed,
   });
   /** Long texts wait longer for the next key: each answer to one costs time to read. */
   const later = debounced(refresh, () => 120 + Math.min(600, size / 2000));
@@ -67,7 +67,7 @@ export function mount(panel) {
     h('h2', {}, t('tokens.title')), h('p', { class: 'lead' }, t('tokens.lead')),
     picker.element,
     h('div', { class: 'columns' },
-      h('section', { class: 'card', 'aria-label': t('tokens.text') }, h('div', { class: 'bar' }, examples.element), editor.element),
+      h('section', { class: 'card', 'aria-label': t('tokens.text') }, editor.element),
       h('section', { class: 'card', 'aria-label': t('tokens.view') },
         h('div', { class: 'bar' }, shownSlot, h('span', { class: 'spring' }), modeChoice.element), view.element, facts, notes)),
     h('section', { class: 'card', 'aria-label': t('compare.title') }, h('h3', {}, t('compare.title')), table));

@@ -11,8 +11,9 @@ import { hint, problem } from '../problem.js';
 import { createStepper } from '../stepper.js';
 
 const MOST_CORPUS = 50_000;
-/** How much of the corpus is shown word by word, in characters. */
-const LOOK = 4000;
+/** What may be encoded in one call, in texts and in characters. */
+const MOST_TEXTS = 60;
+const MOST_ENCODED = 2000;
 const MOST_WORDS = 24;
 const NEWEST = 12;
 
@@ -25,13 +26,14 @@ export function mount(panel) {
 
   const train = latest(async (signal) => {
     try {
-      const texts = state.encode.split('\n').filter(Boolean);
-      const answer = await post('v1/bpe/train', {
-        corpus: state.corpus, merges: state.merges, level: state.level, ties: state.ties, top: 10,
-        encode: [...texts, state.corpus.slice(0, LOOK)],
-      }, signal);
-      put(out, answerView(answer));
-      put(encoded, answer.encoded.slice(0, -1).map(encodedView));
+      const body = { corpus: state.corpus, merges: state.merges, level: state.level, ties: state.ties, top: 10 };
+      const texts = state.encode.split('\n').filter(Boolean).slice(0, MOST_TEXTS);
+      const answer = await post('v1/bpe/train', { ...body, encode: texts }, signal);
+      // Once more with the corpus's own words: how these are encoded is what the steps made of them.
+      const words = fitting(answer.corpus.words);
+      const looked = await post('v1/bpe/train', { ...body, encode: words.map((word) => word.text) }, signal);
+      put(out, answerView(answer, words.map((word, index) => ({ ...word, pretoken: looked.encoded[index].pre_tokens[0] }))));
+      put(encoded, answer.encoded.map(encodedView));
     } catch (error) {
       if (wasAborted(error)) return;
       put(out, problem(error));
@@ -85,10 +87,9 @@ export function mount(panel) {
 
 // ---------------------------------------------------------------- the steps
 
-function answerView(answer) {
+function answerView(answer, words) {
   const { steps, vocabulary, corpus } = answer;
   const base = vocabulary.length - steps.length;
-  const words = distinctWords(answer);
   const said = h('p', { class: 'merge-said', role: 'status' });
   const pairs = h('div', {});
   const wordRows = h('ul', { class: 'words', 'aria-label': t('train.words') });
@@ -155,15 +156,13 @@ function pairTable(step, vocabulary) {
       h('td', { class: 'num' }, number(pair.count), h('span', { class: 'under', css: { '--size': `${(pair.count / step.pairs[0].count) * 100}%` } }))))));
 }
 
-/** The corpus's first distinct words with their merges and how often they occur. */
-function distinctWords(answer) {
-  const counts = new Map(answer.corpus.words.map((word) => [word.text, word.count]));
-  const found = new Map();
-  for (const pretoken of answer.encoded.at(-1).pre_tokens) {
-    if (found.size === MOST_WORDS) break;
-    if (counts.has(pretoken.text) && !found.has(pretoken.text)) found.set(pretoken.text, { pretoken, count: counts.get(pretoken.text) });
-  }
-  return [...found.values()];
+/** The first distinct words of the corpus, as many as may be encoded in one call. */
+function fitting(words) {
+  let left = MOST_ENCODED;
+  return words.slice(0, MOST_WORDS).filter(({ text }) => {
+    left -= text.length;
+    return left >= 0;
+  });
 }
 
 // ---------------------------------------------------------------- a new word
