@@ -41,7 +41,7 @@ REQUESTS: dict[str, tuple[dict[str, str], Any]] = {
     "split": ({}, {
         "model": "gpt-4o", "text": "One sentence here. Another one there.", "max_tokens": 6, "split_at": "sentence",
     }),
-    "list_models": ({"search": "gpt-4o", "page_size": "1"}, None),
+    "list_models": ({"search": "gpt-4o", "limit": "1"}, None),
     "get_model": ({"model_id": "openai/gpt-4o-2024-08-06"}, None),
     "list_budgets": ({}, None),
     "get_budget": ({"name": "team-a"}, None),

@@ -1,18 +1,23 @@
-"""The command line: `tallystick count | serve | keys | tokenizers | verify-data`."""
+"""The command line: `tallystick count | fits | compare | serve | keys | tokenizers | verify-data`."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service import __version__
-from service.errors import ServiceError, TokenizerUnavailable
+from service.decision_commands import add_decision_parsers
+from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable
 from service.key_commands import add_keys_parser
 from service.keys import KeyStoreError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 OK, UNCOUNTED, USAGE, DAMAGED = 0, 1, 2, 3
 
@@ -29,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = make_parser().parse_args(argv)
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
+        if getattr(arguments, "names_models", False):
+            _use_operator_files()
         return command(arguments)
     except TokenizerUnavailable as error:
         return _fail(error.message, DAMAGED)
@@ -41,6 +48,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     except KeyboardInterrupt:
         return 130
+
+
+def _use_operator_files() -> None:
+    """Let names mean what the operator's settings say; pydantic, which takes a while, only where they say anything."""
+    if not any(name.upper() in _CATALOG_VARIABLES for name in os.environ):
+        return
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from service.catalog import CatalogFileError  # noqa: PLC0415
+    from service.operator_files import OperatorFiles  # noqa: PLC0415
+    from service.settings import CatalogSettings  # noqa: PLC0415
+
+    try:
+        OperatorFiles(CatalogSettings())
+    except ValidationError as error:
+        raise InvalidRequest(_first_mistake(error)) from None
+    except CatalogFileError as error:
+        raise InvalidRequest(f"{error}") from None
+
+
+_CATALOG_VARIABLES = ("TALLYSTICK_CATALOG_FILE", "TALLYSTICK_BUDGETS_FILE", "TALLYSTICK_ALIASES")
+
+
+def _first_mistake(error: ValidationError) -> str:
+    """What is wrong with a setting, by the name of its variable."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = "".join(f"TALLYSTICK_{str(part).upper()}: " for part in first["loc"][:1])
+    return f"{name}{first['msg']}"
 
 
 def _fail(message: str, code: int) -> int:
@@ -66,7 +101,9 @@ def make_parser() -> argparse.ArgumentParser:
         "-t", "--tokenizer", action="append", default=[], metavar="T", help="count with this tokenizer; repeatable"
     )
     count.add_argument("--json", action="store_true", help="print JSON")
-    count.set_defaults(command=run_count)
+    count.set_defaults(command=run_count, names_models=True)
+
+    add_decision_parsers(commands)
 
     serve: Any = commands.add_parser("serve", help="serve the HTTP API", **add)
     serve.add_argument("--host", help="address to listen on (TALLYSTICK_HOST, default 127.0.0.1)")
@@ -115,6 +152,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
     from pydantic import ValidationError  # noqa: PLC0415
 
     from service.admission import Exposed  # noqa: PLC0415
+    from service.catalog import CatalogFileError  # noqa: PLC0415
     from service.server import serve  # noqa: PLC0415
     from service.settings import Settings  # noqa: PLC0415
 
@@ -123,12 +161,10 @@ def run_serve(arguments: argparse.Namespace) -> int:
     try:
         settings = Settings(**given)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        name = "".join(f"TALLYSTICK_{str(part).upper()}: " for part in first["loc"][:1])
-        return _fail(f"{name}{first['msg']}", USAGE)
+        return _fail(_first_mistake(error), USAGE)
     try:
         return serve(settings)
-    except Exposed as error:
+    except (Exposed, CatalogFileError) as error:
         return _fail(str(error), USAGE)
     except OSError as error:
         return _fail(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}.", UNCOUNTED)

@@ -14,7 +14,7 @@ from service.dialects import native
 from service.dialects.decision_rows import DECISIONS, examples, schema_like
 from service.dialects.decisions import Deciders, Decision
 from service.edge import exchange_of, send_error, send_json
-from service.errors import ServiceError
+from service.errors import InvalidRequest, ServiceError
 from service.operations import Reply
 from service.routes import JsonRoute, ServiceParts
 from service.types import Json, Warned
@@ -56,14 +56,22 @@ class DecisionPage:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
         exchange.route, exchange.wire = self.decision.path, native.WIRE
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        params = {name: value for name, value in query.items() if name in self.decision.query} | scope["path_params"]
         try:
+            params = {**self._query(scope), **scope["path_params"]}
             decided = await self.parts.workers.run(lambda: self.decision.handle(None, params, self.deciders))
         except ServiceError as error:
             await send_error(scope, send, error)
             return
         await send_json(send, decided.body)
+
+
+    def _query(self, scope: Scope) -> Mapping[str, str]:
+        """The parameters of the query. Raises InvalidRequest for one that nobody reads: it may be a misspelt filter."""
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        if query.keys() <= self.decision.query.keys():
+            return query
+        known = ", ".join(self.decision.query) or "none"
+        raise InvalidRequest(f"The query has a parameter that this path does not take. It takes: {known}.")
 
 
 def decision_routes(parts: ServiceParts, deciders: Deciders) -> Iterator[BaseRoute]:
@@ -84,7 +92,9 @@ def described_decisions() -> Iterator[Described]:
         example = examples()[row.name]
         answer = schema_like(example["response"])
         if row.body is None:
-            yield Described(row.path, "get", row.name, row.summary, "native", answer, example["response"])
+            yield Described(
+                row.path, "get", row.name, row.summary, "native", answer, example["response"], query=row.query
+            )
         else:
             yield Described(
                 row.path, "post", row.name, row.summary, "native", answer, example["response"],

@@ -92,6 +92,10 @@ class Leases(Protocol):
 
     def state(self, budget: Budget) -> BudgetState: ...
 
+    def close(self) -> None:
+        """Give connections back, where there are any."""
+        ...
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
@@ -197,6 +201,9 @@ class MemoryLeases:
         account = self._account(budget)
         with account.lock:
             return self._state(budget, account, self._clock())
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def _close(self, budget: Budget, lease_id: str, as_: LeaseState, billed: int) -> Closing:
         account, now = self._account(budget), self._clock()

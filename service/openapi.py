@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
@@ -20,7 +20,7 @@ Schema = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Described:
     """What the document says of one path and method. `body` and `answer` are schemas, `media` is that of the answer;
-    `others` are further statuses that have the same answer."""
+    `others` are further statuses that have the same answer, `query` says what each query parameter is."""
 
     path: str
     method: str
@@ -35,6 +35,7 @@ class Described:
     others: Mapping[int, str] | None = None
     counts: bool = False
     takes_text: bool = False
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 COUNT_HEADERS: Mapping[str, Schema] = {
@@ -100,6 +101,7 @@ def _operation(row: Described) -> dict[str, Any]:
         if row.takes_text:
             bodies["text/plain"] = {"schema": {"type": "string"}, "example": "Hello, world!"}
         operation["requestBody"] = {"required": True, "content": bodies}
+    if row.body is not None or operation["parameters"]:
         operation["responses"] |= {"4XX": _failure(row, REFUSED), "503": _failure(row, BUSY)}
     return operation
 
@@ -114,6 +116,10 @@ def _parameters(row: Described) -> list[dict[str, Any]]:
             {"name": name, "in": "query", "schema": {"type": "string"}, "description": "For a text/plain body."}
             for name in ("model", "tokenizer")
         ]
+    found += [
+        {"name": name, "in": "query", "schema": {"type": "string"}, "description": text}
+        for name, text in row.query.items()
+    ]
     return found
 
 

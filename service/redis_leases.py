@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from service.breaker import Breaker
 from service.errors import NotFound, Overloaded, RateLimited
 from service.leases import BudgetState, Closing, LeaseState, Reservation, check_amount, new_lease_id, utc_now
 from service.named_budgets import Budget
-from service.redis_client import reason_of, redis_errors
+from service.redis_client import UNREACHABLE, reason_of, redis_errors
 
 if TYPE_CHECKING:
     from service.redis_client import Client
@@ -86,18 +87,26 @@ return book('state')
 """
 
 
-@dataclass(frozen=True, slots=True)
 class RedisLeases:
-    """Budgets of all processes that share `client`'s Redis. `prefix` sets them apart from other keys there."""
+    """Budgets of all processes that share a Redis. `connect` gives the client, or raises as clients do; it is called
+    with the first use. `prefix` sets the budgets apart from other keys there."""
 
-    client: Client
-    prefix: str = "tallystick"
-    clock: Callable[[], datetime] = utc_now
     where: Literal["memory", "redis"] = "redis"
+
+    def __init__(
+        self, connect: Callable[[], Client], prefix: str = "tallystick", clock: Callable[[], datetime] = utc_now
+    ) -> None:
+        self.prefix = prefix
+        self._connect = connect
+        self._clock = clock
+        self._client: Client | None = None
+        self._opening = threading.Lock()
+        self._probing = threading.Lock()
+        self._breaker = Breaker()
 
     def reserve(self, budget: Budget, amount: int) -> Reservation:
         check_amount(amount, "amount")
-        now = self.clock()
+        now = self._clock()
         start, _ = budget.period(now)
         lease_id = new_lease_id(start)
         answer, state, rest = self._run(
@@ -119,10 +128,14 @@ class RedisLeases:
         return self._close(budget, lease_id, "released", 0)
 
     def state(self, budget: Budget) -> BudgetState:
-        return self._run(budget, self.clock(), "", "state")[1]
+        return self._run(budget, self._clock(), "", "state")[1]
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
 
     def _close(self, budget: Budget, lease_id: str, as_: LeaseState, billed: int) -> Closing:
-        answer, state, rest = self._run(budget, self.clock(), lease_id, "close", lease_id, as_, billed)
+        answer, state, rest = self._run(budget, self._clock(), lease_id, "close", lease_id, as_, billed)
         if answer == "unknown":
             raise NotFound("This budget has given no such lease.", field="lease_id")
         reserved, charged, closed_as = rest
@@ -139,13 +152,42 @@ class RedisLeases:
         tag = hashlib.blake2b(budget.book.encode(), digest_size=12).hexdigest()
         keys = [f"{self.prefix}:budget:{{{tag}}}:{part}" for part in ("spent", "held", "open", f"lease:{lease_id}")]
         sent = [str(value) for value in (what, int(start.timestamp()), *arguments)]
-        try:
-            raw: list[Any] = cast(Any, self.client).eval(SCRIPT, len(keys), *keys, *sent)
-        except redis_errors() as error:
-            LOG.warning("budget not reached", extra={"fields": {"reason": reason_of(error)}})
-            raise Overloaded("The budgets cannot be reached; try again in a second.", retry_after=1) from None
+        raw = self._ask(SCRIPT, len(keys), *keys, *sent)
         answer, spent, held, *rest = (item.decode() if isinstance(item, bytes) else str(item) for item in raw)
         return answer, BudgetState(budget, int(spent), int(held), start, end), rest
+
+    def _ask(self, *command: str | int) -> list[Any]:
+        """What the script returns. A Redis that did not answer is asked by one request at a time, after a pause: those
+        that wait for it hold threads which others count in."""
+        closed = self._breaker.closed
+        if not closed and not (self._breaker.probe_due() and self._probing.acquire(blocking=False)):
+            raise _unreached()
+        try:
+            raw: list[Any] = cast(Any, self._open()).eval(*command)
+        except redis_errors() as error:
+            reason = reason_of(error)
+            if reason in UNREACHABLE:
+                self._breaker.failed()
+            LOG.warning("budget not reached", extra={"fields": {"reason": reason}})
+            raise _unreached() from None
+        else:
+            self._breaker.succeeded()
+            if not closed:
+                self._breaker.probed()
+            return raw
+        finally:
+            if not closed:
+                self._probing.release()
+
+    def _open(self) -> Client:
+        with self._opening:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+
+def _unreached() -> Overloaded:
+    return Overloaded("The budgets cannot be reached; try again in a second.", retry_after=1)
 
 
 def _milliseconds(span: timedelta) -> int:

@@ -11,6 +11,7 @@ from service.admission import check_exposure, open_keys
 from service.app import create_app
 from service.listening import open_listener, url_of
 from service.logs import configure_logs
+from service.operator_files import OperatorFiles
 from service.settings import Settings
 from service.worker import Worker
 
@@ -22,12 +23,15 @@ LOG = logging.getLogger("tallystick")
 def serve(settings: Settings) -> int:
     """Serve until SIGINT or SIGTERM has stopped it; the exit code.
 
-    Raises Exposed or KeyStoreError where it would be open to anybody or to nobody, OSError where the address cannot be
-    bound.
+    Raises Exposed or KeyStoreError where it would be open to anybody or to nobody, CatalogFileError where what the
+    operator wrote of models and budgets cannot be used, OSError where the address cannot be bound.
     """
     check_exposure(settings)
     open_keys(settings)
+    budgets = OperatorFiles(settings).budgets
     configure_logs(settings.log_level)
+    if budgets and settings.workers > 1 and settings.redis_url is None:
+        LOG.warning("each worker keeps budgets of its own: set TALLYSTICK_REDIS_URL for one account")
     _raise_file_limit()
     listener = open_listener(settings.host, settings.port)
     LOG.info("listening", extra={"fields": {"url": url_of(listener), "workers": settings.workers}})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,10 +24,40 @@ Names = Annotated[tuple[str, ...], NoDecode]
 """Separated by commas in the environment."""
 
 
-class Settings(BaseSettings):
-    """Frozen. Every field is an environment variable: `port` is TALLYSTICK_PORT."""
+class CatalogSettings(BaseSettings):
+    """What model names mean, where an operator has a say in it. Frozen. The command line needs no more than this."""
 
     model_config = SettingsConfigDict(env_prefix="TALLYSTICK_", frozen=True, extra="ignore")
+
+    catalog_file: Path | None = Field(
+        None, description="Your own aliases, models, limits, prices and budgets (TOML); SIGHUP reads it again."
+    )
+    budgets_file: Path | None = Field(
+        None, description="Budgets alone (TOML), beside those of the catalog file; SIGHUP reads it again, too."
+    )
+    aliases: Annotated[Mapping[str, str], NoDecode] = Field(
+        {}, description='JSON: names and the models they mean, such as {"prod-chat": "gpt-4o"}. They come before the '
+        "catalog file's.",
+    )
+
+    @field_validator("catalog_file", "budgets_file", mode="before")
+    @classmethod
+    def _no_file(cls, value: Any) -> Any:
+        return None if value == "" else value
+
+    @field_validator("aliases", mode="before")
+    @classmethod
+    def _decode(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value or "{}")
+        except ValueError:
+            raise ValueError('a JSON object is needed, such as {"prod-chat": "gpt-4o"}') from None
+
+
+class Settings(CatalogSettings):
+    """Every field is an environment variable: `port` is TALLYSTICK_PORT."""
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes a free one and logs it.")
@@ -58,6 +90,7 @@ class Settings(BaseSettings):
         None, description="Redis shared by all processes: redis://, rediss://, unix://, redis+sentinel:// or "
         "redis+cluster://. Without it counts, ledger and budgets are kept in the memory of each process.",
     )
+    ledger_days: int = Field(90, ge=1, le=400, description="How long GET /v1/usage can look back.")
     redis_seconds: float = Field(
         0.1, gt=0, le=10, description="Longest wait for a count from Redis; then it is counted instead."
     )

@@ -6,9 +6,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from service.counter import Counter
 from service.files import STDIN, NotText, Source, find_sources, read_text
+from service.pricing import plain
 from service.types import CountRequest, Json, TokenCount
 
 PROGRESS_AFTER_SECONDS = 0.5
@@ -35,15 +37,23 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was counted; `targets` are the models and tokenizers as the user wrote them."""
+    """What was counted; `targets` are the models and tokenizers as the user wrote them, `models` those of them (by
+    number) that are models: only they have a price."""
 
     targets: tuple[str, ...]
+    models: tuple[int, ...]
     files: tuple[FileTally, ...]
     skipped: tuple[Skipped, ...]
 
     def totals(self) -> tuple[int, ...]:
         """Tokens by target."""
         return tuple(sum(file.counts[i].input_tokens for file in self.files) for i in range(len(self.targets)))
+
+    def total_cost(self, target: int) -> Decimal | None:
+        """USD for every file; None where the price of one is not known."""
+        costs = [file.counts[target].cost for file in self.files]
+        known = [cost.usd for cost in costs if cost is not None]
+        return sum(known, start=Decimal(0)) if len(known) == len(costs) else None
 
 
 def make_targets(models: Iterable[str], tokenizers: Iterable[str]) -> tuple[CountRequest, ...]:
@@ -71,7 +81,9 @@ def count_files(paths: list[str], targets: Sequence[CountRequest]) -> Tally:
         else:
             counts = tuple(counter.count(replace(target, texts=(text,))) for target in targets)
             files.append(FileTally(source.path, counts))
-    return Tally(tuple(target.model_ref or target.tokenizer or "" for target in targets), tuple(files), tuple(skipped))
+    names = tuple(target.model_ref or target.tokenizer or "" for target in targets)
+    models = tuple(i for i, target in enumerate(targets) if target.model_ref is not None)
+    return Tally(names, models, tuple(files), tuple(skipped))
 
 
 def _existing(paths: list[str], skipped: list[Skipped]) -> list[Source]:
@@ -125,6 +137,10 @@ def as_json(tally: Tally) -> Json:
                         "input_tokens": count.input_tokens,
                         "method": count.method,
                         "error_band": {"low": count.low, "high": count.high},
+                        "cost": count.cost and {
+                            "currency": "USD", "input": plain(count.cost.usd), "price_status": count.cost.price_status,
+                            "prices_version": count.cost.prices_version,
+                        },
                     }
                     for target, count in zip(tally.targets, file.counts, strict=True)
                 ],
@@ -132,22 +148,40 @@ def as_json(tally: Tally) -> Json:
             for file in tally.files
         ],
         "totals": [
-            {"for": target, "input_tokens": total} for target, total in zip(tally.targets, tally.totals(), strict=True)
+            {"for": target, "input_tokens": total, "cost_usd": _usd(tally.total_cost(i)) if i in tally.models else None}
+            for i, (target, total) in enumerate(zip(tally.targets, tally.totals(), strict=True))
         ],
         "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in tally.skipped],
     }
 
 
 def print_table(tally: Tally) -> None:
-    """A line a file and, where there are several, a line of totals."""
+    """A line a file and, where there are several, a line of totals: tokens by target, then the cost by model."""
     shown, number = (_with_band, "{:,}".format) if sys.stdout.isatty() else (_bare, str)
     rows = [
-        ("(standard input)" if file.path == STDIN else file.path, *(shown(count) for count in file.counts))
+        (
+            "(standard input)" if file.path == STDIN else file.path, *(shown(count) for count in file.counts),
+            *(_cost(file.counts[i]) for i in tally.models),
+        )
         for file in tally.files
     ]
     if len(rows) > 1:
-        rows.append((f"total of {len(rows)} files", *(number(total) for total in tally.totals())))
-    print_columns(("file", *tally.targets), rows, right_from=1)
+        costs = (_usd(tally.total_cost(i)) or UNKNOWN for i in tally.models)
+        rows.append((f"total of {len(rows)} files", *(number(total) for total in tally.totals()), *costs))
+    titles = ("file", *tally.targets, *(f"{tally.targets[i]} USD" for i in tally.models))
+    print_columns(titles, rows, right_from=1)
+
+
+UNKNOWN = "unknown"
+"""In place of a cost whose price is not known."""
+
+
+def _usd(amount: Decimal | None) -> str | None:
+    return None if amount is None else plain(amount)
+
+
+def _cost(count: TokenCount) -> str:
+    return UNKNOWN if count.cost is None else plain(count.cost.usd)
 
 
 def _bare(count: TokenCount) -> str:

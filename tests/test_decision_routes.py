@@ -4,44 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starlette.routing import Route
 
-from service import catalog
 from service.app import App
-from service.decision_routes import decision_routes, described_decisions
+from service.decision_routes import described_decisions
 from service.dialects.decision_bodies import BODIES
 from service.dialects.decision_rows import DECISIONS, examples
-from service.dialects.decisions import Deciders
-from service.leases import MemoryLeases
-from service.named_budgets import Budget, read_budgets
 from service.openapi import make_document
 from tests.dialects.test_decisions import without_trust
 from tests.web import client_of, make_app
 
-BUDGETS = {"tok": Budget("tok", "tokens", 1_000), "team-a": Budget("team-a", "usd", 50 * 10**9)}
+BUDGETS = """
+[budgets.tok]
+limit_tokens = 1000
+[budgets.team-a]
+limit_usd = 50
+"""
 
 
-def _app() -> App:
-    app = make_app(threads=8)
-    parts = app.state.parts
-    if not any(isinstance(route, Route) and route.path == "/v1/estimateCost" for route in app.routes):
-        app.router.routes.extend(decision_routes(parts, Deciders(parts.counter, MemoryLeases(), lambda: BUDGETS)))
-    return app
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    file = tmp_path / "budgets.toml"
+    file.write_text(BUDGETS, encoding="utf-8")
+    return make_app(threads=8, budgets_file=file)
 
 
 STATELESS = ["estimate_cost", "check_budget", "compare", "split", "list_models", "get_model"]
 
 
 @pytest.mark.parametrize("name", STATELESS)
-async def test_examples_answer_over_http(name: str) -> None:
+async def test_examples_answer_over_http(app: App, name: str) -> None:
     (row,) = [row for row in DECISIONS if row.name == name]
     example = examples()[name]
     path = re.sub(r"{(\w+)(:path)?}", lambda found: example["params"][found[1]], row.path)
-    async with client_of(_app()) as client:
+    async with client_of(app) as client:
         if row.method == "get":
             query = {key: value for key, value in example["params"].items() if key in row.query}
             answer = await client.get(path, params=query)
@@ -51,24 +49,24 @@ async def test_examples_answer_over_http(name: str) -> None:
     assert without_trust(answer.json()) == without_trust(example["response"])
 
 
-@pytest.mark.parametrize(("method", "path", "body", "status", "code"), [
-    ("POST", "/v1/estimateCost", {}, 400, "invalid_request"),
-    ("POST", "/v1/estimateCost", {"model": "gtp-4o", "usage": {}}, 404, "unknown_model"),
-    ("POST", "/v1/checkBudget", {"model": "gpt-4o", "text": "x", "max_input_tokens": -1}, 400, "invalid_request"),
-    ("POST", "/v1/budgets/none/reserve", {"tokens": 1}, 404, "not_found"),
-    ("GET", "/v1/models?page_size=0", None, 400, "invalid_request"),
-    ("GET", "/v1/models/no/such/model", None, 404, "unknown_model"),
-    ("GET", "/v1/budgets/none", None, 404, "not_found"),
-    ("GET", "/v1/estimateCost", None, 405, "method_not_allowed"),
+@pytest.mark.parametrize(("method", "path", "body", "refusal"), [
+    ("POST", "/v1/estimateCost", {}, (400, "invalid_request")),
+    ("POST", "/v1/estimateCost", {"model": "gtp-4o", "usage": {}}, (404, "unknown_model")),
+    ("POST", "/v1/checkBudget", {"model": "gpt-4o", "text": "x", "max_input_tokens": -1}, (400, "invalid_request")),
+    ("POST", "/v1/budgets/none/reserve", {"tokens": 1}, (404, "not_found")),
+    ("GET", "/v1/models?limit=0", None, (400, "invalid_request")),
+    ("GET", "/v1/models/no/such/model", None, (404, "unknown_model")),
+    ("GET", "/v1/budgets/none", None, (404, "not_found")),
+    ("GET", "/v1/estimateCost", None, (405, "method_not_allowed")),
 ])
-async def test_refusals(method: str, path: str, body: object, status: int, code: str) -> None:
-    async with client_of(_app()) as client:
+async def test_refusals(app: App, method: str, path: str, body: object, refusal: tuple[int, str]) -> None:
+    async with client_of(app) as client:
         answer = await client.request(method, path, json=body)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert (answer.status_code, answer.json()["error"]["code"]) == refusal
 
 
-async def test_hundred_reserves_at_once_against_room_for_one() -> None:
-    async with client_of(_app()) as client:
+async def test_hundred_reserves_at_once_against_room_for_one(app: App) -> None:
+    async with client_of(app) as client:
         calls = [client.post("/v1/budgets/tok/reserve", json={"tokens": 600}) for _ in range(100)]
         answers = await asyncio.gather(*calls)
     granted = [answer.json() for answer in answers if answer.json()["granted"]]
@@ -77,8 +75,7 @@ async def test_hundred_reserves_at_once_against_room_for_one() -> None:
     assert granted[0]["budget"]["remaining"] == 400
 
 
-async def test_counting_is_counted_and_touches_no_budget() -> None:
-    app = _app()
+async def test_counting_touches_no_budget(app: App) -> None:
     async with client_of(app) as client:
         before = (await client.get("/v1/budgets/tok")).json()
         for _ in range(20):
@@ -97,19 +94,17 @@ def test_every_decision_is_described_with_schema_and_example() -> None:
             assert row.body.__name__ in document["components"]["schemas"]
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Iterator[Path]:
-    path = tmp_path / "catalog.toml"
-    path.write_text('[aliases]\n"our-chat" = "gpt-4o"\n[budgets.ci]\nlimit_tokens = 100\n', encoding="utf-8")
-    catalog.use_file(path)
-    yield path
-    catalog.use_file(None)
+async def test_a_query_that_nobody_reads_is_refused(app: App) -> None:
+    async with client_of(app) as client:
+        for path in ("/v1/models?serach=gpt", "/v1/models?limit=1&page=2", "/v1/budgets?name=tok"):
+            answer = await client.get(path)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_request"), path
+        assert (await client.get("/v1/models?limit=1&key=abc")).status_code == 200  # some SDKs send a key so
 
 
-async def test_users_own_names_are_understood_everywhere(file: Path) -> None:
-    assert read_budgets(file)["ci"].limit == 100
-    async with client_of(_app()) as client:
-        count = await client.post("/v1/countTokens", json={"model": "our-chat", "text": "Hello, world! 안녕하세요."})
-        model = await client.get("/v1/models/our-chat")
-    assert count.json()["input_tokens"] == 7
-    assert (model.json()["id"], model.json()["rule"]) == ("gpt-4o", "catalog-file")
+async def test_decisions_are_in_the_metrics(app: App) -> None:
+    async with client_of(app) as client:
+        await client.post("/v1/compare", json={"models": ["gpt-4o", "gpt-4.1"], "text": "hello"})
+        shown = (await client.get("/metrics")).text
+    assert 'tallystick_requests_total{route="/v1/compare",status="2xx"} 1.0' in shown
+    assert 'tallystick_tokens_counted_total{method="exact",model="gpt-4.1",provider="openai"} 1.0' in shown

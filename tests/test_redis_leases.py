@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +20,9 @@ from service.leases import BudgetState, Closing, Leases, MemoryLeases, Reservati
 from service.named_budgets import MOST, Budget
 from service.redis_client import open_redis, parse_redis_url
 from service.redis_leases import RedisLeases
+
+if TYPE_CHECKING:
+    from service.redis_client import Client
 
 pytestmark = [
     pytest.mark.redis,
@@ -54,9 +58,12 @@ class Clock:
 PREFIXES = iter(range(10**6))
 
 
+def _client(socket: Path, seconds: float = 1.0) -> Client:
+    return open_redis(parse_redis_url(f"unix://{socket}"), seconds)
+
+
 def _leases(socket: Path, clock: Clock | None = None) -> RedisLeases:
-    client = open_redis(parse_redis_url(f"unix://{socket}"), 1.0)
-    return RedisLeases(client, f"test{next(PREFIXES)}", clock or Clock())
+    return RedisLeases(lambda: _client(socket), f"test{next(PREFIXES)}", clock or Clock())
 
 
 TOKENS = Budget("team", "tokens", 1_000, "day", lease_seconds=3_600)
@@ -86,7 +93,7 @@ def test_reserve_settle_release(socket: Path) -> None:
 
 def test_hundred_parallel_reserves_of_four_clients_one_wins(socket: Path) -> None:
     shared = _leases(socket)
-    clients = [RedisLeases(open_redis(parse_redis_url(f"unix://{socket}"), 5.0), shared.prefix) for _ in range(4)]
+    clients = [RedisLeases(lambda: _client(socket, 5.0), shared.prefix) for _ in range(4)]
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda number: clients[number % 4].reserve(TOKENS, 600), range(100)))
     assert sum(answer.granted for answer in answers) == 1
@@ -125,17 +132,47 @@ def test_largest_amounts_are_exact(socket: Path) -> None:
 
 
 def test_without_redis_nothing_is_granted(tmp_path: Path) -> None:
-    leases = RedisLeases(open_redis(parse_redis_url(f"unix://{tmp_path}/none.sock"), 0.2))
+    leases = RedisLeases(lambda: _client(tmp_path / "none.sock", 0.2))
     for ask in (lambda: leases.reserve(TOKENS, 1), lambda: leases.state(TOKENS), lambda: leases.release(TOKENS, "x")):
         with pytest.raises(Overloaded) as caught:
             ask()
         assert caught.value.retry_after == 1
 
 
+def test_redis_that_fails_is_left_alone_for_a_while_and_found_again(socket: Path) -> None:
+    down, asked = True, 0
+
+    def connect() -> Client:
+        nonlocal asked
+        asked += 1
+        if down:
+            raise ConnectionError
+        return _client(socket)
+
+    leases = RedisLeases(connect, f"test{next(PREFIXES)}")
+    for _ in range(20):
+        with pytest.raises(Overloaded):
+            leases.state(TOKENS)
+    assert asked == 1
+    down = False
+    deadline = time.monotonic() + 5
+    while leases_held(leases) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [leases.reserve(TOKENS, 1).state.held for _ in range(3)] == [1, 2, 3]  # and not one at a time any more
+    leases.close()
+
+
+def leases_held(leases: RedisLeases) -> int | None:
+    try:
+        return leases.state(TOKENS).held
+    except Overloaded:
+        return None
+
+
 def test_keys_of_a_budget_share_a_slot_and_name_nobody(socket: Path) -> None:
     leases = _leases(socket)
     leases.reserve(Budget("secret {project}", "tokens", 10), 1)
-    keys = [key.decode() for key in leases.client.keys(f"{leases.prefix}:*")]  # type: ignore[union-attr]
+    keys = [key.decode() for key in _client(socket).keys(f"{leases.prefix}:*")]  # type: ignore[union-attr]
     assert len({key[key.index("{") : key.index("}")] for key in keys}) == 1
     assert not [key for key in keys if "secret" in key]
 

@@ -31,7 +31,7 @@ _PAGE = {
     "search": "Part of a model's id.",
     "provider": "Of this provider alone.",
     "family": "Of this family alone.",
-    "page_size": "Models a page: 1 to 500, 100 when absent.",
+    "limit": "Models a page: 1 to 500, 100 when absent.",
     "page_token": "next_page_token of the page before.",
 }
 

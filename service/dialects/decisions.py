@@ -238,14 +238,14 @@ _MOST_ROWS = 500
 
 
 def list_models(_value: Json, params: Mapping[str, str], _deciders: Deciders) -> Decided:
-    size = _whole(params, "page_size", 100, _MOST_ROWS)
+    limit = _whole(params, "limit", 100, _MOST_ROWS)
     search, provider = params.get("search", "").lower(), params.get("provider", "")
     family, after = params.get("family", ""), params.get("page_token", "")
     found = [
         model for model in catalog.current().models()
         if search in model.model_id and provider in ("", model.provider_id) and family in ("", model.family.name)
     ]
-    page = [model for model in found if model.model_id > after][:size]
+    page = [model for model in found if model.model_id > after][:limit]
     more = bool(page) and page[-1].model_id != found[-1].model_id
     return Decided({
         "models": [catalog_json(model, prices=False) for model in page], "total": len(found),

@@ -263,12 +263,12 @@ def test_split_pieces_are_the_text() -> None:
 
 
 def test_models_are_listed_page_by_page() -> None:
-    whole = _ask("list_models", None, page_size="500", provider="openai")
+    whole = _ask("list_models", None, limit="500", provider="openai")
     assert whole["total"] == len(whole["models"]) > 50
     seen: list[str] = []
     token = ""
     while token is not None:
-        page = _ask("list_models", None, page_size="20", provider="openai", page_token=token)
+        page = _ask("list_models", None, limit="20", provider="openai", page_token=token)
         seen += [model["id"] for model in page["models"]]
         token = page["next_page_token"]
     assert seen == [model["id"] for model in whole["models"]]
@@ -276,11 +276,11 @@ def test_models_are_listed_page_by_page() -> None:
     assert _ask("list_models", None, search="no such")["models"] == []
 
 
-@pytest.mark.parametrize("size", ["0", "501", "-1", "x", "", "١"])
-def test_bad_page_size_is_refused(size: str) -> None:
+@pytest.mark.parametrize("limit", ["0", "501", "-1", "x", "", "١"])
+def test_bad_page_is_refused(limit: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        _ask("list_models", None, page_size=size)
-    assert caught.value.field == "page_size"
+        _ask("list_models", None, limit=limit)
+    assert caught.value.field == "limit"
 
 
 def test_model_says_the_rule_and_whether_it_was_inferred() -> None:
@@ -331,8 +331,8 @@ def test_refused_reservation_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize(("row", "budget", "body", "error", "field"), [
-    ("reserve", "nope", {"tokens": 1}, NotFound, None),
-    ("get_budget", "nope", None, NotFound, None),
+    ("reserve", "nope", {"tokens": 1}, NotFound, "name"),
+    ("get_budget", "nope", None, NotFound, "name"),
     ("reserve", "usd", {"tokens": 1}, InvalidRequest, "tokens"),
     ("reserve", "tok", {"amount_usd": "1"}, InvalidRequest, "amount_usd"),
     ("reserve", "usd", {"amount_usd": "1", "tokens": 1}, InvalidRequest, "tokens"),
