@@ -135,6 +135,10 @@ class Metrics:
             ("tokenizer",), "livemax",
         )
 
+        self._ledger = self._counter("ledger_rows", "Rows of the ledger written, failed or dropped.", ("outcome",))
+        self._drift_counted = self._counter("drift_counted_tokens", "Counted for calls whose bill came.", ("family",))
+        self._drift_billed = self._counter("drift_billed_tokens", "Billed for calls that were counted.", ("family",))
+
     def _make_process_rows(self) -> None:
         self._gauge("build_info", "1, with the version.", ("version",), "livemax").labels(__version__).set(1)
         self._workers = self._gauge("workers", "Worker processes that answer.")
@@ -218,6 +222,16 @@ class Metrics:
     def redis_written(self, outcome: str, number: int) -> None:
         """Counts were stored in Redis, dropped or failed."""
         self._redis_writes.labels(outcome).inc(number)
+
+    def ledger(self, outcome: str, number: int) -> None:
+        """Rows of the ledger were written or dropped, or a batch of them failed."""
+        self._ledger.labels(outcome).inc(number)
+
+    def drifted(self, family: str, counted: int, billed: int) -> None:
+        """A call was billed that had been counted."""
+        label = _known(family, self._families)
+        self._drift_counted.labels(label).inc(counted)
+        self._drift_billed.labels(label).inc(billed)
 
     def loaded(self, tokenizer: str, seconds: float) -> None:
         """A tokenizer was loaded; its name is one the registry knows."""

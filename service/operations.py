@@ -12,6 +12,7 @@ from service.counter import Counter
 from service.dialects import native
 from service.dialects.base import Endpoint
 from service.errors import ServiceError
+from service.ledger import Billed
 from service.metrics import Metrics
 from service.pricing import plain
 from service.tokenizers import registry
@@ -22,11 +23,16 @@ LOG = logging.getLogger("tallystick")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an operation answers; `counts` are the counts in it, for metrics, and `headers` follow the body's own."""
+    """What an operation answers; `counts` are the counts in it, for metrics, and `headers` follow the body's own.
+
+    The ledger gets the counts where `booked`, and what was `billed`.
+    """
 
     body: Json
     counts: tuple[TokenCount, ...] = ()
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    booked: bool = False
+    billed: Billed | None = None
 
 
 class Operation[Q](Protocol):
@@ -78,7 +84,7 @@ class Count:
         count = self.counter.count(question)
         reply = self.endpoint.reply
         body = self.endpoint.answer(count) if reply is None else reply(question, count)
-        return Reply(body, (count,), count_headers(count))
+        return Reply(body, (count,), count_headers(count), booked=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ class CountBatch:
     def answer(self, question: list[CountRequest | ServiceError]) -> Reply:
         results = [self._answer_item(item) for item in question]
         counts = tuple(result for result in results if isinstance(result, TokenCount))
-        return Reply(native.batch_answer(results), counts)
+        return Reply(native.batch_answer(results), counts, booked=True)
 
     def _answer_item(self, item: CountRequest | ServiceError) -> TokenCount | ServiceError:
         result: TokenCount | ServiceError

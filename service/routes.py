@@ -18,6 +18,7 @@ from service.dialects import native
 from service.dialects.base import Wire, read_json
 from service.edge import exchange_of, send_error, send_json
 from service.errors import BodyTimeout, InvalidRequest, ServiceError, UnsupportedMedia
+from service.ledger import Ledger
 from service.metrics import Metrics
 from service.operations import Operation, Reply
 from service.types import Json, Warned
@@ -40,6 +41,7 @@ class ServiceParts:
     budget: ByteBudget
     inline_bytes: int
     replies: Replies[Reply]
+    ledger: Ledger
 
 
 class JsonRoute:
@@ -81,7 +83,14 @@ class JsonRoute:
             return
         if reply.counts:
             exchange.input_tokens = sum(count.input_tokens for count in reply.counts)
+        self._book(reply, exchange.project)
         await send_json(send, reply.body, reply.headers)
+
+    def _book(self, reply: Reply, project: str) -> None:
+        if reply.booked:
+            self.service.ledger.counted(project, reply.counts)
+        if reply.billed is not None:
+            self.service.ledger.billed(project, reply.billed)
 
     async def _reply(self, body: bytes, headers: Headers, scope: Scope) -> Reply:
         media = headers.get("content-type", "")

@@ -106,6 +106,12 @@ def redis_cluster() -> Iterator[tuple[RedisServer, ...]]:
             ["redis-cli", "--cluster", "create", *(f"127.0.0.1:{node.port}" for node in nodes), "--cluster-yes"],
             check=True, capture_output=True, timeout=PATIENCE_SECONDS,
         )
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        for node in nodes:
+            with node.client() as client:
+                while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
+                    assert time.monotonic() < deadline, "the nodes do not agree"
+                    time.sleep(0.02)
         yield nodes
 
 
