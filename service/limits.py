@@ -30,8 +30,11 @@ LOG = logging.getLogger("tallystick")
 
 MINUTE = 60
 
-SHARED_SECONDS = 0.1
-"""Longest wait for a shared store; then the request is counted here."""
+SHARED_SECONDS = 1.0
+"""Longest wait for a shared store, which has shorter ones of its own; then the request is counted here."""
+
+OPENING_SECONDS = 2.0
+"""Longest wait for a shared store at the start."""
 
 MAX_CALLERS = 50_000
 """Windows remembered, 0.3 KB each; beyond that the older half is forgotten: a flood of addresses takes no memory."""
@@ -166,6 +169,15 @@ class RateLimiter:
                 f"The limit of {limit} {kind} a minute is used up; it starts anew in {window.ends_in} seconds.",
                 retry_after=window.ends_in,
             )
+
+    async def open(self) -> None:
+        """Connect, so that no request has to wait for it; a store that is not there is asked again later."""
+        if self._shared is not None:
+            try:
+                async with asyncio.timeout(OPENING_SECONDS):
+                    await self._shared.add("opened", 1)
+            except self._errors:
+                self._breaker.failed()
 
     async def close(self) -> None:
         if self._shared is not None:
