@@ -23,14 +23,13 @@ EXIT_CODES_OF_FITS = f"""exit codes:
   {FITS}  every file fits
   {DOES_NOT_FIT}  one does not fit
   2  wrong usage: an unknown option or model
-  {CANNOT_DECIDE}  of one it cannot be decided (no price, no window, not a text), and the others fit
+  {CANNOT_DECIDE}  of one it cannot be decided (no price, no window, not a text, damaged data), and no other is too much
 """
 
 EXIT_CODES_OF_COMPARE = f"""exit codes:
   {ALL_COMPARED}  every model has its row
   {SOME_MISSING}  the file cannot be read, or a model cannot be counted for
   2  wrong usage
-  3  tokenizer data is missing or damaged
 """
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from service import __version__
+from service.catalog import version
 from service.cli import DAMAGED, OK, UNCOUNTED, USAGE, main
 from service.errors import TokenizerUnavailable
 from service.tokenizers.data import FileCheck
@@ -28,7 +29,19 @@ def folder(tmp_path: Path) -> Path:
 
 def test_files_are_counted_for_several_targets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["count", str(folder / "hello.txt"), "-m", "gpt-4o", "-t", "claude", "-t", "gemma3"]) == OK
-    assert capsys.readouterr().out == f"file\tgpt-4o\tclaude\tgemma3\n{folder}/hello.txt\t7\t12\t6\n"
+    assert capsys.readouterr().out == (
+        f"file\tgpt-4o\tclaude\tgemma3\tgpt-4o USD\n{folder}/hello.txt\t7\t12\t6\t0.0000175\n"
+    )
+
+
+def test_costs_are_summed_and_unknown_where_a_price_is_not_known(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["count", str(folder), "-m", "gpt-4o", "-m", "gpt-5.9-nova"]) == OK
+    assert [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()] == [
+        ["gpt-4o", "gpt-5.9-nova", "gpt-4o USD", "gpt-5.9-nova USD"],
+        ["7", "7", "0.0000175", "unknown"], ["3", "3", "0.0000075", "unknown"], ["10", "10", "0.000025", "unknown"],
+    ]
 
 
 def test_a_folder_is_counted_all_the_way_down_with_a_total(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,9 +61,10 @@ def test_json_has_everything(folder: Path, capsys: pytest.CaptureFixture[str]) -
         "counts": [{
             "for": "openai/gpt-4o", "model": "gpt-4o", "tokenizer": "o200k_base", "input_tokens": 7, "method": "exact",
             "error_band": {"low": 7, "high": 7},
+            "cost": {"currency": "USD", "input": "0.0000175", "price_status": "known", "prices_version": version()},
         }],
     }
-    assert body["totals"] == [{"for": "openai/gpt-4o", "input_tokens": 10}]
+    assert body["totals"] == [{"for": "openai/gpt-4o", "input_tokens": 10, "cost_usd": "0.000025"}]
     assert body["skipped"] == [{"path": f"{folder}/picture.png", "reason": "binary"}]
 
 

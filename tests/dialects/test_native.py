@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service.catalog import version
 from service.dialects import native
 from service.dialects.native_schema import BatchAnswer, CountAnswer, ErrorAnswer, TokenizersAnswer
 from service.errors import InvalidRequest, UnknownModel
@@ -60,6 +62,39 @@ async def test_a_model_brings_its_tokenizer(client: httpx.AsyncClient) -> None:
     assert (answer["model"], answer["model_ref"], answer["provider"]) == ("gpt-4o", "openai/gpt-4o", "openai")
     assert (answer["tokenizer"], answer["tokenizer_revision"], answer["input_tokens"]) == ("o200k_base", "446a9538", 7)
     assert answer["model_match"] == "alias"
+
+
+async def test_a_count_says_what_it_costs_and_what_it_leaves(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/v1/countTokens", json={"model": "gpt-4o", "text": HELLO})
+    assert answer.json()["cost"] == {
+        "currency": "USD", "input": "0.0000175", "price_status": "known", "prices_version": version(),
+    }
+    assert answer.json()["context"] == {"window": 128_000, "remaining": 127_993, "fits": True}
+    assert answer.headers["x-tallystick-cost"] == "0.0000175"
+    azure = await count(client, model="azure/gpt-4o", text=HELLO)
+    assert azure["cost"]["price_status"] == "inferred"
+    assert (await count(client, model="gpt-4o", text=""))["cost"]["input"] == "0"
+
+
+async def test_what_is_not_known_is_null(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/v1/countTokens", json={"model": "gpt-5.9-nova", "text": HELLO})
+    assert (answer.json()["cost"], answer.json()["context"], answer.json()["input_tokens"]) == (None, None, 7)
+    assert answer.headers["x-tallystick-cost"] == "unknown"
+
+
+async def test_a_provider_that_refuses_shorter_inputs_than_the_window_is_told(client: httpx.AsyncClient) -> None:
+    context = (await count(client, model="gpt-5", text=HELLO))["context"]
+    assert context == {"window": 400_000, "remaining": 271_993, "fits": True, "max_input": 272_000}
+    long = (await count(client, model="gpt-4", text="hello " * 9_000))["context"]
+    assert (long["fits"], long["remaining"] < 0) == (False, True)
+
+
+async def test_cost_and_context_are_those_of_a_foreign_wire(client: httpx.AsyncClient) -> None:
+    body = {"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": HELLO}]}
+    answer = await client.post("/v1/messages/count_tokens", json=body)
+    own = await count(client, model="claude-sonnet-4-5", request=body)
+    assert answer.headers["x-tallystick-cost"] == own["cost"]["input"]
+    assert Decimal(own["cost"]["input"]) * 1_000_000 == own["input_tokens"] * 3
 
 
 async def test_texts_are_summed_and_told_one_by_one(client: httpx.AsyncClient) -> None:
