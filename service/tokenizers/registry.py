@@ -69,6 +69,7 @@ class Registry:
         self._read = read
         self._loaded: dict[tuple[str, EngineChoice], Tokenizer] = {}
         self._states: dict[str, EngineState] = {}
+        self._mismatches: dict[str, str] = {}
         self._locks = {row.name: threading.RLock() for row in rows}
 
     @property
@@ -123,6 +124,7 @@ class Registry:
         if row.reference is not None:
             raise TokenizerUnavailable(f"the fast engine of {row.name} failed its self-check: {mismatch}")
         # nothing to fall back to: its counts go on as estimates
+        self._mismatches[row.name] = mismatch
         logger.error("tokenizer %s is no longer verified: %s", row.name, mismatch)
         tokenizer.verified = False
         return tokenizer
@@ -135,7 +137,7 @@ class Registry:
             tokenizer = self.get(row.name, "fast")
         except TokenizerUnavailable as error:
             return self._fall_back(row, error)
-        golden = "ok" if tokenizer.verified else "unconfirmed"
+        golden = self._mismatches.get(row.name) or ("ok" if tokenizer.verified else "unconfirmed")
         self._states[row.name] = EngineState(row.name, "fast", golden, 0)
         return tokenizer
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import subprocess
 import sys
 import threading
@@ -146,7 +147,7 @@ def test_a_bundled_model_that_fails_its_check_goes_on_unverified(caplog: pytest.
     registry = Registry([replace(ROWS["llama2"], fast=build)])
     with caplog.at_level(logging.ERROR):
         assert registry.get("llama2").verified is False
-    assert registry.states()[0].golden == "unconfirmed"
+    assert registry.states()[0].golden.endswith("the data is 00000000")
     assert "llama2 is no longer verified" in caplog.text
 
 
@@ -179,6 +180,15 @@ def test_descriptions_need_no_load() -> None:
 
 def test_all_data_is_verified() -> None:
     assert all(check.ok for check in verify_data())
+
+
+def test_counting_reaches_for_no_network() -> None:
+    """The guard in conftest.py is on: every test here ran under it."""
+    with socket.socket() as outside, pytest.raises(AssertionError, match="tried to reach"):
+        outside.connect(("192.0.2.1", 80))
+    registry = Registry()
+    for name in ("o200k_base", "claude", "claude-v4.8", "llama2"):
+        assert registry.get(name).count("hello, world") > 1
 
 
 def test_warming_the_default_set_loads_no_reference() -> None:
