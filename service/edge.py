@@ -216,8 +216,8 @@ async def send_empty(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None
 
 
 async def send_json(send: Send, body: Any, headers: Any = ()) -> None:
-    """Answer with JSON; `headers` are (name, value) pairs of bytes."""
-    content = pydantic_core.to_json(body)
+    """Answer with JSON, bytes being JSON already; `headers` are (name, value) pairs of bytes."""
+    content = body if isinstance(body, bytes) else pydantic_core.to_json(body)
     lines = [
         (b"content-type", b"application/json"), (b"content-length", str(len(content)).encode()), *headers,
     ]
