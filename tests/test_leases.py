@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from service.errors import InvalidRequest, NotFound
 from service.leases import MemoryLeases, Reservation, dollars, nanos
 from service.named_budgets import MOST, NANOS, Budget, Span, find_budget, read_budgets
 from service.types import CountRequest
+from tests.live import ROOT
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -297,3 +300,28 @@ def test_mistake_is_named(file: Path, row: str, place: str) -> None:
         read_budgets(file)
     assert "budgets.a" in str(caught.value)
     assert place in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "x" * 65, "팀", "a?b", "-a", "a\\nb"])
+def test_name_that_no_path_could_hold_is_refused(file: Path, name: str) -> None:
+    file.write_text(f'[budgets."{name}"]\nlimit_tokens = 1\n', encoding="utf-8")
+    with pytest.raises(CatalogFileError, match="name is up to 64"):
+        read_budgets(file)
+
+
+def test_amounts_in_another_unit_are_kept_apart() -> None:
+    leases = MemoryLeases()
+    tokens, money = Budget("a", "tokens", 1_000), Budget("a", "usd", 1_000)
+    leases.reserve(tokens, 600)
+    assert (leases.state(tokens).held, leases.state(money).held) == (600, 0)
+
+
+def test_zones_are_known_on_a_machine_without_any(file: Path) -> None:
+    file.write_text('[budgets.a]\nlimit_tokens = 1\nzone = "Asia/Seoul"\n', encoding="utf-8")
+    code = "import sys; from pathlib import Path; from service.named_budgets import read_budgets as read; "
+    code += "print(read(Path(sys.argv[1])))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file)], env={"PYTHONTZPATH": "", "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )
+    assert "Asia/Seoul" in done.stdout
