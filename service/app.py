@@ -18,15 +18,19 @@ from service.bodies import BodyLimits, ByteBudget
 from service.cache.replies import Replies
 from service.cors import Cors
 from service.counter import Counter
+from service.decision_routes import decision_routes, described_decisions
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
+from service.dialects.decisions import Deciders
 from service.edge import Edge
 from service.inspection_routes import described_inspections, inspection_models, inspection_routes
 from service.metrics import Metrics
 from service.operations import Count, CountBatch, Direct
+from service.operator_files import OperatorFiles
 from service.ops import Readiness, pages
 from service.pages import MOUNT, web_routes
 from service.routes import JsonRoute, ServiceParts
 from service.settings import Settings
+from service.usage_routes import described_usage, usage_routes
 from service.workers import Workers
 
 if TYPE_CHECKING:
@@ -45,14 +49,26 @@ class App(Starlette):
 
     def openapi(self) -> dict[str, Any]:
         """The document of every route."""
+        from service.dialects.decision_bodies import BODIES  # noqa: PLC0415
+        from service.dialects.usage_wire import UsageBody  # noqa: PLC0415
         from service.openapi import make_document  # noqa: PLC0415  not needed to serve
 
-        return make_document(described_routes(), (*native_schema.MODELS, *inspection_models()))
+        return make_document(described_routes(), (*native_schema.MODELS, *inspection_models(), *BODIES, UsageBody))
+
+    def reload(self) -> bool:
+        """Read catalog and budgets again, for SIGHUP. Never raises: False where they stay as they were, and the log
+        says why. May take a while: call it in a thread."""
+        reloaded: bool = self.state.operator_files.reload()
+        return reloaded
 
 
 def create_app(settings: Settings | None = None) -> App:
-    """A service by its settings (the environment's when none are given). Loads nothing before the lifespan starts."""
+    """A service by its settings (the environment's when none are given). Loads no tokenizer before the lifespan starts.
+
+    Raises CatalogFileError where what the operator wrote cannot be used, KeyStoreError likewise for keys.
+    """
     settings = settings or Settings()
+    files = OperatorFiles(settings)
     metrics = Metrics()
     backends = open_backends(settings, metrics)
     parts = ServiceParts(
@@ -63,6 +79,7 @@ def create_app(settings: Settings | None = None) -> App:
         budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
         replies=Replies(settings.cache_bytes // 4, metrics),
+        ledger=backends.ledger,
     )
     readiness = Readiness(settings.warm, parts.metrics, parts.counter, backends.report)
     keys, limiter = open_keys(settings), open_limiter(settings, metrics)
@@ -73,6 +90,7 @@ def create_app(settings: Settings | None = None) -> App:
         readiness.start()
         backends.start()
         housekeeping.start()
+        await limiter.open()
         yield
         readiness.stop()
         parts.workers.close()
@@ -81,13 +99,17 @@ def create_app(settings: Settings | None = None) -> App:
         housekeeping.stop()
 
     app = App(lifespan=lifespan)
-    app.state.parts, app.state.readiness = parts, readiness
+    deciders = Deciders(parts.counter, backends.leases, lambda: files.budgets)
+    app.state.parts, app.state.readiness, app.state.operator_files = parts, readiness, files
     app.state.keys, app.state.cors = keys, Cors(settings.cors_origins)
     app.state.guard = Guard(
         app.router, app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects
     )
     app.router.redirect_slashes = False
-    app.router.routes.extend((*count_routes(parts), *inspection_routes(parts), *page_routes(app), *web_routes()))
+    app.router.routes.extend((
+        *count_routes(parts), *decision_routes(parts, deciders), *inspection_routes(parts), *usage_routes(parts),
+        *page_routes(app), *web_routes(),
+    ))
     guard_routes(app.routes)
     paths = (route.path for route in app.routes if isinstance(route, Route))
     parts.metrics.watch(parts.workers, parts.budget, (*paths, MOUNT))
@@ -137,7 +159,9 @@ def described_routes() -> Iterator[Described]:
     )
     for endpoint in FOREIGN_ENDPOINTS:
         yield from describe_endpoint(endpoint)
+    yield from described_decisions()
     yield from described_inspections()
+    yield from described_usage()
     yield Described(
         "/v1/tokenizers", "get", "tokenizers", "Every tokenizer: its data, its engines", "native",
         native_schema.reference(native_schema.TokenizersAnswer), native_schema.EXAMPLE_TOKENIZERS,

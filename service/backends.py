@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 from service.cache.memory import MemoryCache
 from service.cache.redis import RedisCache
 from service.cache.tiered import TieredCache
+from service.leases import Leases, MemoryLeases
+from service.ledger import Ledger
+from service.ledger_redis import RedisLedger
+from service.ledger_store import LedgerStore, MemoryLedger
 from service.metrics import Metrics
 from service.redis_client import open_redis, parse_redis_url
+from service.redis_leases import RedisLeases
 from service.segments import SegmentCounter
 from service.settings import Settings
 from service.types import Json
@@ -30,6 +35,8 @@ class Backends:
 
     segments: SegmentCounter
     redis_cache: RedisCache | None
+    leases: Leases
+    ledger: Ledger
 
     def start(self) -> None:
         if self.redis_cache is not None:
@@ -37,8 +44,10 @@ class Backends:
 
     def stop(self) -> None:
         """Blocks until what waits is written, or cannot be."""
+        self.ledger.stop()
         if self.redis_cache is not None:
             self.redis_cache.stop()
+        self.leases.close()
 
     def report(self) -> Mapping[str, Json]:
         """What /readyz shows of Redis; nothing where there is none."""
@@ -64,7 +73,16 @@ def open_backends(settings: Settings, metrics: Metrics) -> Backends:
             metrics.count_cost.labels(tokenizer).set(seconds * (1 << 20))
 
     metrics.call_at_sample(show_costs)
-    return Backends(SegmentCounter(tiers, secret), cache)
+    leases = RedisLeases(lambda: _connect(settings, LEDGER_SECONDS)) if settings.redis_url else MemoryLeases()
+    return Backends(SegmentCounter(tiers, secret), cache, leases, _open_ledger(settings, metrics))
+
+
+def _open_ledger(settings: Settings, metrics: Metrics) -> Ledger:
+    keep_seconds = settings.ledger_days * 86_400
+    store: LedgerStore = MemoryLedger(keep_seconds)
+    if settings.redis_url is not None:
+        store = RedisLedger(lambda: _connect(settings, LEDGER_SECONDS), keep_seconds)
+    return Ledger(store, metrics, keep_seconds)
 
 
 def cache_key(settings: Settings) -> bytes:
