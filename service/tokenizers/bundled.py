@@ -12,11 +12,13 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 import splintr
 
 from service.tokenizers.base import Engine
 from service.tokenizers.fast import INLINE_CHARACTERS, ChunkCache
+from service.tokenizers.runs import cut_before_words
 from service.tokenizers.vocabulary import Vocabulary, any_of
 
 
@@ -93,6 +95,7 @@ class BundledTokenizer(Vocabulary):
         )
         self._normalise = model.normalise
         self._marked = model.marked
+        self._prefixed = self._core.family == "Spm"
         self._pieces = {text: own[text] for text in model.pieces}
         self._piece_at = any_of(self._pieces)
         self._matched_by_splintr = any_of(every)
@@ -114,10 +117,15 @@ class BundledTokenizer(Vocabulary):
         if self._normalise is not None:
             text = self._normalise(text)
         self._cache.feed(len(text))
-        if len(text) <= INLINE_CHARACTERS or self._matched_by_splintr.search(text):
+        if len(text) <= INLINE_CHARACTERS:
             return array("I", self._core.encode_ordinary(text))
+        first, *others = cut_before_words(text)
+        # SentencePiece puts a blank before every text, so a block that begins with one goes without
+        blocks = [first, *(block[1:] for block in others)] if self._prefixed else [first, *others]
+        if self._matched_by_splintr.search(text):
+            return array("I", chain.from_iterable(map(self._core.encode_ordinary, blocks)))
         # this call lets other threads run, but it matches special tokens: only for texts that hold none
-        flat, _ = self._core.encode_batch_flat([text])
+        flat, _ = self._core.encode_batch_flat(blocks)
         return array("I", flat)
 
     def _token_bytes(self, token: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Very long runs of white space: found without looking at every character, and cut where a cut changes nothing."""
+"""Where a long text may be cut without changing its tokens, and very long runs of white space."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ LONG_RUN = 100_000
 SLOW_RUN = 1_000
 """Splintr 0.22.0 is quadratic on Gemma's blank runs with newlines or tabs: 125,000 characters take 5 s."""
 
+WORDS = 2_000
+"""Characters of a block of words: SentencePiece's merging is three times as fast on blocks as on a megabyte."""
+
+_WORD_START = re.compile(r"(?<=[^\s>]) (?=\S)")
 _REST_OF_RUN = re.compile(f"[{''.join(sorted(WHITE_SPACE))}]*+")
 _CUT_HERE = re.compile(r"(?:\n{1,31}|\t{1,31}|[^\n\t]++){1,128}")
 
@@ -55,3 +59,18 @@ def cut_blank_runs(text: str, shortest: int = SLOW_RUN) -> list[str]:
                 done = units.end()
     parts.append(text[done:])
     return parts
+
+
+def cut_before_words(text: str, size: int = WORDS) -> list[str]:
+    """`text` in blocks of about `size` characters, each but the first beginning with the one blank before a word.
+
+    No pattern and no vocabulary of an open model joins such a blank to a visible character on its left, except that
+    Gemma's has one piece `> </`: no cut is made after `>`.
+    """
+    blocks: list[str] = []
+    done = 0
+    while len(text) - done > size and (found := _WORD_START.search(text, done + size)):
+        blocks.append(text[done:found.start()])
+        done = found.start()
+    blocks.append(text[done:])
+    return blocks

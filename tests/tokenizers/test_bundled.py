@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidRequest
-from service.tokenizers.bundled import BUNDLED, to_nfc
+from service.tokenizers.bundled import BUNDLED, BundledTokenizer, to_nfc
 from service.tokenizers.registry import get_tokenizer
+from service.tokenizers.runs import cut_before_words
 from tests.nasty_texts import BLANK_TEXTS, TEXTS
 
 SENTENCEPIECE = ("llama2", "mistral_v1", "mistral_v2")
@@ -54,6 +55,29 @@ def test_count_is_the_number_of_ids_and_of_pieces(name: str, text: str) -> None:
 def test_byte_level_models_give_the_text_back(name: str, text: str) -> None:
     tokenizer = get_tokenizer(name)
     assert tokenizer.decode_bytes(tokenizer.encode(text)).decode() == text
+
+
+@pytest.mark.parametrize("name", list(BUNDLED))
+@settings(max_examples=60, deadline=None)
+@given(text=TEXTS, size=st.integers(1, 12))
+def test_cutting_before_words_changes_nothing(name: str, text: str, size: int) -> None:
+    tokenizer = get_tokenizer(name)
+    assert isinstance(tokenizer, BundledTokenizer)
+    first, *others = cut_before_words(text, size)
+    blocks = [first, *(block[1:] if name in SENTENCEPIECE else block for block in others)]
+    whole = tokenizer._core.encode_ordinary(text)
+    assert [token for block in blocks for token in tokenizer._core.encode_ordinary(block)] == whole
+
+
+@pytest.mark.parametrize("name", list(BUNDLED))
+@pytest.mark.parametrize("marker", ["", " <|think|>", "<s>", "</think>x"])
+def test_long_texts_are_cut_and_count_the_same(name: str, marker: str) -> None:
+    tokenizer = get_tokenizer(name)
+    assert isinstance(tokenizer, BundledTokenizer)
+    text = ("The quick  brown\tfox (jumps) over 12 lazy dogs, <b> </b> 안녕 세계.\n" * 300) + marker
+    expected = [token for part, piece in tokenizer._parts_at(text)
+                for token in [*(tokenizer._core.encode_ordinary(part) if part else []), *([piece] if piece else [])]]
+    assert tokenizer.encode(text) == expected
 
 
 @settings(max_examples=40, deadline=None)

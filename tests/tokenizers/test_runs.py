@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.tokenizers.runs import WHITE_SPACE, cut_blank_runs, find_long_runs
+from service.tokenizers.runs import WHITE_SPACE, cut_before_words, cut_blank_runs, find_long_runs
 from tests.nasty_texts import BLANK_TEXTS, TEXTS
 
 
@@ -43,6 +43,20 @@ def test_parts_end_at_newlines_and_tabs_and_within_their_runs_after_31() -> None
     parts = cut_blank_runs("a" + "\n" * 31 * 128 * 2 + "b", 1_000)
     assert [len(part) for part in parts] == [1 + 31 * 128, 31 * 128 + 1]
     assert cut_blank_runs("a" + " " * 5_000 + "b", 1_000) == ["a" + " " * 5_000 + "b"]
+
+
+@given(TEXTS, st.integers(1, 20))
+def test_blocks_join_to_the_text_and_begin_with_one_blank(text: str, size: int) -> None:
+    first, *others = cut_before_words(text, size)
+    assert first + "".join(others) == text
+    assert all(block[0] == " " and not block[1].isspace() for block in others)
+
+
+def test_blocks_have_about_the_size_asked_for() -> None:
+    blocks = cut_before_words("word " * 10_000, 100)
+    assert {len(block) for block in blocks[:-1]} == {100, 104}
+    assert cut_before_words("x" * 10_000, 100) == ["x" * 10_000]
+    assert cut_before_words("> </" * 1_000, 100) == ["> </" * 1_000]
 
 
 def test_no_part_is_long_when_blanks_are_mixed() -> None:
