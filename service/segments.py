@@ -76,6 +76,7 @@ class _Case:
     counter: SegmentCounter
     tokenizer: Tokenizer
     texts: int = 0
+    chars: int = 0
     size: int = 0
     seconds: float = 0.0
 
@@ -86,6 +87,7 @@ class _Case:
             if len(text) < CACHE_FROM_CHARS:
                 counts.append(count(text))
                 self.texts += 1
+                self.chars += len(text)
                 self.size += _bytes_in(text)
             else:
                 counts.append(self._count_long_text(text))
@@ -174,12 +176,13 @@ class _Case:
         seconds = time.perf_counter() - began
         self.texts += 1
         self.size += sum(_bytes_in(text) for _, text in unit.spans)
+        self.chars += unit.size
         self.seconds += seconds
-        self.counter.cache.costs.took(self.tokenizer.name, unit.size, seconds)
         return counts, seconds
 
     def tell(self) -> None:
         if self.texts:
+            self.counter.cache.costs.took(self.tokenizer.name, self.chars, self.seconds)
             self.counter.cache.events.tokenized(self.tokenizer.name, self.texts, self.size, self.seconds)
 
 

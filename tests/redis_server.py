@@ -109,7 +109,8 @@ def redis_cluster() -> Iterator[tuple[RedisServer, ...]]:
         deadline = time.monotonic() + PATIENCE_SECONDS
         for node in nodes:
             with node.client() as client:
-                while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
+                info: Any = client.execute_command
+                while info("CLUSTER INFO")["cluster_state"] != "ok":
                     assert time.monotonic() < deadline, "the nodes do not agree"
                     time.sleep(0.02)
         yield nodes
