@@ -21,7 +21,7 @@ from service.dialects import find_wire
 from service.dialects.base import Wire
 from service.dialects.native import WIRE as NATIVE
 from service.errors import InvalidRequest, MethodNotAllowed, NotFound, Overloaded, ServiceError
-from service.logs import REQUESTS
+from service.logs import log_request
 from service.metrics import OTHER, Metrics
 
 LOG = logging.getLogger("tallystick")
@@ -145,19 +145,17 @@ class Edge:
         self.metrics.answered(exchange.route, exchange.status or 500, seconds, exchange.body_bytes)
         if exchange.error is not None:
             self.metrics.rejected(exchange.error)
-        if REQUESTS.isEnabledFor(logging.INFO):
-            fields: dict[str, Any] = {
-                "request_id": exchange.request_id,
-                "method": scope["method"],
-                "route": exchange.route,
-                "status": exchange.status,
-                "ms": round(seconds * 1000, 2),
-                "bytes": exchange.body_bytes,
-                "tokens": exchange.input_tokens,
-                "project": exchange.project,
-                "error": exchange.error,
-            }
-            REQUESTS.info("request", extra={"fields": fields})
+        log_request({
+            "request_id": exchange.request_id,
+            "method": scope["method"],
+            "route": exchange.route,
+            "status": exchange.status,
+            "ms": round(seconds * 1000, 2),
+            "bytes": exchange.body_bytes,
+            "tokens": exchange.input_tokens,
+            "project": exchange.project,
+            "error": exchange.error,
+        })
 
 
 def _place(scope: Scope, exchange: Exchange) -> None:
