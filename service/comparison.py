@@ -27,10 +27,10 @@ class Row:
 
     @property
     def window_share(self) -> Decimal | None:
-        """Input tokens by the longest input allowed, to four places; None where that is not known."""
+        """Input tokens by the longest input allowed, to six places; None where that is not known."""
         if self.count is None or self.model is None or not self.model.limits.longest_input:
             return None
-        return round(Decimal(self.count.input_tokens) / self.model.limits.longest_input, 4)
+        return round(Decimal(self.count.input_tokens) / self.model.limits.longest_input, 6)
 
     @property
     def rank(self) -> tuple[int, Decimal, int, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Literal
 
 import regex
@@ -23,6 +22,12 @@ SplitAt = Literal["character", "word", "sentence", "line", "paragraph"]
 
 MAX_PIECES = 100_000
 """Most pieces of one split."""
+
+MAX_REPEATS = 5
+"""How many times the text all pieces together may be: an overlap of four fifths. It bounds the work, too."""
+
+ALWAYS_ALLOWED_CHARACTERS = 1_000_000
+"""Of all pieces together, however often they repeat a short text."""
 
 _FIRST_CHARS_PER_TOKEN = 4
 _MOST_CHARS_PER_TOKEN = 1024
@@ -133,12 +138,21 @@ def split(text: str, limit: int, count: Count, overlap: int = 0, at: SplitAt = "
 
     Pieces end on grapheme boundaries, at the last `at` in their second half where there is one. A single grapheme of
     more than `limit` tokens is cut between its code points. Raises InvalidRequest where one code point takes more than
-    `limit`, TooLarge for more than MAX_PIECES.
+    `limit`, TooLarge for more than MAX_PIECES, or where the overlap repeats the text more than MAX_REPEATS times.
     """
     splitter = _Splitter(text, limit, count, overlap, at, Graphemes(text))
-    pieces = list(islice(splitter.pieces(), MAX_PIECES + 1))
-    if len(pieces) > MAX_PIECES:
-        raise TooLarge(f"The text makes more than {MAX_PIECES} pieces: raise max_tokens.", field="max_tokens")
+    room = max(ALWAYS_ALLOWED_CHARACTERS, MAX_REPEATS * len(text))
+    pieces: list[Piece] = []
+    for piece in splitter.pieces():
+        pieces.append(piece)
+        room -= piece.end - piece.start
+        if len(pieces) > MAX_PIECES:
+            raise TooLarge(f"The text makes more than {MAX_PIECES} pieces: raise max_tokens.", field="max_tokens")
+        if room < 0:
+            raise TooLarge(
+                f"The pieces repeat the text more than {MAX_REPEATS} times: lower overlap_tokens.",
+                field="overlap_tokens",
+            )
     return pieces
 
 

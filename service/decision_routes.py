@@ -68,10 +68,13 @@ class DecisionPage:
     def _query(self, scope: Scope) -> Mapping[str, str]:
         """The parameters of the query. Raises InvalidRequest for one that nobody reads: it may be a misspelt filter."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-        if query.keys() <= self.decision.query.keys():
+        stray = next((name for name in query if name not in self.decision.query), None)
+        if stray is None:
             return query
         known = ", ".join(self.decision.query) or "none"
-        raise InvalidRequest(f"The query has a parameter that this path does not take. It takes: {known}.")
+        raise InvalidRequest(
+            f"The query has a parameter that this path does not take. It takes: {known}.", field=stray[:64]
+        )
 
 
 def decision_routes(parts: ServiceParts, deciders: Deciders) -> Iterator[BaseRoute]:

@@ -24,7 +24,7 @@ def test_rows_are_sorted_by_cost_then_tokens_then_errors() -> None:
     assert mini.quote.total == 7 * Decimal("0.00000015")
     assert four.count is not None
     assert four.count.input_tokens == 7
-    assert four.window_share == Decimal("0.0001")
+    assert four.window_share == Decimal("0.000055")
     assert nova.quote is not None
     assert (nova.quote.total, nova.window_share) == (None, None)
     assert grok.error is not None

@@ -96,7 +96,7 @@ def test_models_are_compared_the_cheapest_first(prompt: str, capsys: pytest.Capt
     assert main(["compare", prompt, *models]) == 0
     found = rows(capsys)
     assert [row[0] for row in found] == ["model", "gpt-4o-mini", "gpt-4o", "gpt-4", "gpt-5.9-nova"]
-    assert found[2] == ["gpt-4o", "7", "exact", "0.0000175", "0.0001"]
+    assert found[2] == ["gpt-4o", "7", "exact", "0.0000175", "0.000055"]
     assert found[4][3:] == ["unknown", "unknown"]
 
 

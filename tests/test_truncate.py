@@ -154,6 +154,18 @@ def test_too_many_pieces_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         split("word " * 100, 2, get_tokenizer("o200k_base").count)
 
 
+def test_overlap_that_repeats_the_text_without_end_is_refused_soon() -> None:
+    """Each piece would begin one token after the one before: 20,000 pieces of 40 KB."""
+    tokenizer, text = get_tokenizer("o200k_base"), "word " * 30_000
+    began = time.process_time()
+    with pytest.raises(TooLarge) as caught:
+        split(text, 10_000, tokenizer.count, 9_999)
+    assert (caught.value.field, time.process_time() - began < 10) == ("overlap_tokens", True)
+    pieces = split(text, 1_000, tokenizer.count, 750)
+    assert sum(piece.end - piece.start for piece in pieces) > 3 * len(text)
+    assert len(split("word " * 100, 50, tokenizer.count, 49)) > 30  # as often as one likes where the text is short
+
+
 def test_natural_ends() -> None:
     count = get_tokenizer("o200k_base").count
     text = "One sentence here. Another one there! A third?\n\nA new paragraph follows. It ends."

@@ -33,8 +33,8 @@ class CatalogModel:
     `model_id` is canonical (lower case; no prefix, region, cloud version; no date where the undated name is the same
     model), `model_ref` is what came in, `provider_id` the genai-prices id of the family's provider and `host_id` of who
     serves it. `match` is `known` where the reference is a listed name, `alias` where `rule` (names of the spelling
-    rows, joined by +) made one of it, `inferred` where only the family is known. `limits` are in tokens. `price` is
-    the row of the price list that applies, None where no list has one.
+    rows, joined by +) made one of it, `inferred` where only the family is known (`rule` names it last). `limits` are in
+    tokens. `price` is the row of the price list that applies, None where no list has one.
     """
 
     model_id: str
@@ -114,10 +114,13 @@ class Resolver:
         limits = limits_of(model_id, next(windows, None))
         if "long-context" in rules:
             limits = replace(limits, window=1_000_000)
+        match = _match(spelled, model_id, family, maker, rules)
+        if match == "inferred":
+            rules = (*rules, f"family:{family.name}")
         return CatalogModel(
             model_id=model_id, model_ref=model_ref, provider_id=family.provider, family=family,
-            match=_match(spelled, model_id, family, maker, rules), rule="+".join(rules) or "as-listed", limits=limits,
-            price=price, host_id=hosted.provider_id or family.provider,
+            match=match, rule="+".join(rules) or "as-listed", limits=limits, price=price,
+            host_id=hosted.provider_id or family.provider,
         )
 
     @cached_property

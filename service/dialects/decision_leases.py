@@ -36,6 +36,7 @@ def reserve(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decid
     budget = find_budget(deciders.budgets(), params["name"])
     said = _said_amount(budget, body.amount_usd, body.tokens)
     if said is not None:
+        _only(value, _AMOUNT, ("model", "tokenizer", "provider", "text", "texts", "request", "max_output_tokens"))
         reservation = deciders.leases.reserve(budget, said)
         return Decided(reservation_json(reservation, deciders.leases.where))
     count, model = counted(value, body, deciders)
@@ -47,6 +48,16 @@ def reserve(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decid
         return Decided({**refused, "budget": state, "cost": cost, "input_tokens": count.input_tokens}, (count,))
     answer = reservation_json(deciders.leases.reserve(budget, amount), deciders.leases.where)
     return Decided({**answer, "cost": cost, "input_tokens": count.input_tokens}, (count,))
+
+
+_AMOUNT = ("amount_usd", "tokens")
+
+
+def _only(value: Mapping[str, Json], said: tuple[str, ...], others: tuple[str, ...]) -> None:
+    """Raises InvalidRequest where one of the `others` was given beside an amount, which would go unread."""
+    other = next((name for name in others if value.get(name) is not None), None)
+    if other is not None:
+        raise InvalidRequest(f"Give one of {' and '.join(said)}, or {other}, not both.", field=other)
 
 
 def _said_amount(budget: Budget, amount_usd: str | float | None, tokens: int | None) -> int | None:
@@ -80,6 +91,8 @@ def settle(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decide
     billed = _said_amount(budget, body.amount_usd, body.tokens)
     if billed is None:
         billed = _billed(budget, body)
+    else:
+        _only(value, _AMOUNT, ("usage", "model"))
     closing = deciders.leases.settle(budget, body.lease_id, billed)
     return Decided(closing_json(closing, deciders.leases.where))
 

@@ -6,6 +6,7 @@ it; OpenAI and Anthropic count reasoning inside the output, Google beside it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal, cast
 
@@ -36,14 +37,22 @@ class _Reader:
     def has(self, *names: str) -> bool:
         return any(self.fields.get(name) is not None for name in names)
 
+    def at(self, name: str) -> str:
+        """The path of a field that may be written in camelCase, as Google's wire has it, or in snake_case."""
+        snake = re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", name)
+        return f"{self.path}.{name if self.has(name) or not self.has(snake) else snake}"
+
     def number(self, *names: str) -> int:
         """The first of `names` that is there."""
         for name in names:
             value = self.fields.get(name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
-                raise wrong_type(f"{self.path}.{name}", f"a whole number from 0 to {MOST}", value)
+            where, wanted = f"{self.path}.{name}", f"a whole number from 0 to {MOST}"
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise wrong_type(where, wanted, value)
+            if not isinstance(value, int) or not 0 <= value <= MOST:
+                raise InvalidRequest(f"{where} must be {wanted}.", field=where)
             return value
         return 0
 
@@ -55,9 +64,11 @@ class _Reader:
                 return _Reader(as_object(value, f"{self.path}.{name}"), f"{self.path}.{name}")
         return _Reader({}, f"{self.path}.{names[0]}")
 
-    def rest(self, whole: int, parts: int, what: str) -> int:
+    def rest(self, whole: int, parts: int, what: str, inside: str = "") -> int:
+        """`whole` less the `parts` of it, which the caller said in the field `inside`, or here."""
         if parts > whole:
-            raise InvalidRequest(f"{self.path}: {what} cannot exceed the number they are part of.", field=self.path)
+            where = inside or self.path
+            raise InvalidRequest(f"{where}: {what} cannot exceed the number they are part of.", field=where)
         return whole - parts
 
 
@@ -92,7 +103,7 @@ def _read_buckets(usage: _Reader) -> Usage:
     if unknown is not None:
         raise InvalidRequest(
             f"{usage.path} has a field that is neither a bucket nor a provider's. Buckets: {', '.join(BUCKETS)}.",
-            field=usage.path,
+            field=f"{usage.path}.{unknown[:64]}",
         )
     return _usage({bucket: usage.number(bucket) for bucket in BUCKETS})
 
@@ -125,11 +136,15 @@ def _read_openai(usage: _Reader) -> Usage:
     audio = details_in.rest(audio, read_audio, "cached audio tokens")
     image = details_in.rest(image, read_image, "cached image tokens")
     return _usage({
-        "input": usage.rest(total_in, cached + written + audio + image, "cached, audio and image tokens"),
+        "input": usage.rest(
+            total_in, cached + written + audio + image, "cached, audio and image tokens", details_in.path
+        ),
         "cache_read": details_in.rest(cached, read_audio + read_image, "cached audio and image tokens"),
         "cache_read_audio": read_audio, "cache_read_image": read_image, "cache_write": written,
         "input_audio": audio, "input_image": image,
-        "output": usage.rest(total_out, reasoning + spoken + drawn, "reasoning, audio and image tokens"),
+        "output": usage.rest(
+            total_out, reasoning + spoken + drawn, "reasoning, audio and image tokens", details_out.path
+        ),
         "reasoning": reasoning, "output_audio": spoken, "output_image": drawn, "requests": 1,
     })
 
@@ -140,12 +155,14 @@ def _read_anthropic(usage: _Reader) -> Usage:
     by_duration = usage.inside("cache_creation")
     short, long = by_duration.number("ephemeral_5m_input_tokens"), by_duration.number("ephemeral_1h_input_tokens")
     written = max(written, short + long) if not usage.has("cache_creation_input_tokens") else written
-    thinking = usage.inside("output_tokens_details").number("thinking_tokens")
+    details = usage.inside("output_tokens_details")
+    thinking = details.number("thinking_tokens")
     return _usage({
         "input": usage.number("input_tokens"), "cache_read": usage.number("cache_read_input_tokens"),
-        "cache_write": usage.rest(written, short + long, "cache writes by duration"),
+        "cache_write": usage.rest(written, short + long, "cache writes by duration", by_duration.path),
         "cache_write_5m": short, "cache_write_1h": long,
-        "output": usage.rest(usage.number("output_tokens"), thinking, "thinking tokens"), "reasoning": thinking,
+        "output": usage.rest(usage.number("output_tokens"), thinking, "thinking tokens", details.path),
+        "reasoning": thinking,
         "web_searches": usage.inside("server_tool_use").number("web_search_requests"), "requests": 1,
     })
 
@@ -190,9 +207,14 @@ def _read_google(usage: _Reader) -> Usage:
     media_read = sum(read.get(suffix, 0) for suffix in dict.fromkeys(media))
     media_in = sum(numbers[f"input{suffix}"] for suffix in dict.fromkeys(media))
     media_out = sum(made.get(suffix, 0) for suffix in dict.fromkeys(media))
-    numbers["cache_read"] = usage.rest(cached, media_read, "cached tokens by modality")
-    numbers["input"] = usage.rest(prompt + tools, cached + media_in, "cached tokens and tokens by modality")
-    numbers["output"] = usage.rest(candidates, media_out, "candidates tokens by modality")
+    numbers["cache_read"] = usage.rest(cached, media_read, "cached tokens by modality", usage.at("cacheTokensDetails"))
+    inside = "cachedContentTokenCount" if cached > prompt + tools else "promptTokensDetails"
+    numbers["input"] = usage.rest(
+        prompt + tools, cached + media_in, "cached tokens and tokens by modality", usage.at(inside)
+    )
+    numbers["output"] = usage.rest(
+        candidates, media_out, "candidates tokens by modality", usage.at("candidatesTokensDetails")
+    )
     return _usage(numbers)
 
 

@@ -40,8 +40,9 @@ def test_spelling(spelling: str, model_id: str) -> None:
 @pytest.mark.parametrize("model_id", SPELLINGS)
 def test_canonical_id_is_its_own_spelling(model_id: str) -> None:
     model = resolve(model_id)
-    assert (model.model_id, model.rule) == (model_id, "as-listed")
-    assert model.match in ("known", "inferred")
+    assert model.model_id == model_id
+    rules = {"known": "as-listed", "inferred": f"family:{model.family.name}"}
+    assert model.rule == rules[model.match]
 
 
 @pytest.mark.parametrize(("ref", "match", "rule"), [
@@ -51,10 +52,10 @@ def test_canonical_id_is_its_own_spelling(model_id: str) -> None:
     ("gpt-35-turbo", "alias", "gpt-version"),
     ("bedrock/us-east-2/us.anthropic.claude-3-haiku-20240307-v1:0", "alias", "bedrock/+bedrock-id+cloud-version"),
     ("ft:gpt-4o:org::id", "alias", "fine-tune"),
-    ("gpt-5.9-nova", "inferred", "as-listed"),
-    ("openrouter/openai/gpt-9", "inferred", "openrouter/+openai/"),
-    ("gpt-4o-my-evil", "inferred", "as-listed"),
-    ("claude-haiku-4-5-evil", "inferred", "as-listed"),
+    ("gpt-5.9-nova", "inferred", "family:gpt-5-other"),
+    ("openrouter/openai/gpt-9", "inferred", "openrouter/+openai/+family:gpt-5-other"),
+    ("gpt-4o-my-evil", "inferred", "family:gpt-4o-other"),
+    ("claude-haiku-4-5-evil", "inferred", "family:claude-4.5"),
 ])
 def test_match_and_rule(ref: str, match: str, rule: str) -> None:
     model = resolve(ref)
