@@ -26,7 +26,7 @@ from service import metric_files
 from service.errors import ServiceError
 from service.listening import has_waiting, refuse_new
 from service.settings import Settings
-from service.worker import EMPTYING_SECONDS, STEP_SECONDS
+from service.worker import EMPTYING_SECONDS, GRACE_IS_OVER, STEP_SECONDS
 
 LOG = logging.getLogger("tallystick")
 
@@ -156,7 +156,6 @@ class Supervisor:
             self._stop(self.settings.grace_seconds)
         elif self._kills_at is not None and number == signal.SIGINT:
             self._tell(signal.SIGINT)  # they are closing; do not wait
-            self._tell(signal.SIGINT)
         else:
             self._stop(0.0)
 
@@ -183,7 +182,7 @@ class Supervisor:
         while has_waiting(self.listener) and time.monotonic() < until:
             time.sleep(STEP_SECONDS)
         self.listener.close()
-        self._tell(signal.SIGTERM)
+        self._tell(GRACE_IS_OVER)
         self._kills_at = time.monotonic() + self.settings.shutdown_seconds + KILL_SECONDS
 
     def _tell(self, number: int) -> None:
@@ -205,7 +204,8 @@ class Supervisor:
             signal.set_wakeup_fd(-1)
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop takes it
+            for number in (signal.SIGHUP, GRACE_IS_OVER):
+                signal.signal(number, signal.SIG_IGN)  # until the event loop takes it
             for end in (self._wakes, self._woken):
                 end.close()
             os.close(self._alive[1])

@@ -25,6 +25,9 @@ from service.settings import Settings
 
 LOG = logging.getLogger("tallystick")
 
+GRACE_IS_OVER = signal.SIGUSR1
+"""From parent to worker. A second SIGTERM would not do: two that follow closely arrive as one."""
+
 LINGER_SECONDS = 0.5
 """How long a connection without a request is kept once the door is closed: one that was just accepted has its request
 under way."""
@@ -37,7 +40,7 @@ STEP_SECONDS = 0.02
 
 class Worker(uvicorn.Server):
     """Serves `app` on a listener. With `parent`, the reading end of a pipe that the parent process holds open, it is
-    one of several: the parent closes the door and says by a second SIGTERM when the grace is over."""
+    one of several: the parent closes the door, and says by a signal when the grace is over."""
 
     def __init__(self, app: App, settings: Settings, parent: int | None = None) -> None:
         limits = ConnectionLimits(
@@ -71,7 +74,8 @@ class Worker(uvicorn.Server):
         """In place of uvicorn's, which raise the signals again at the end: stopped by one is a good end."""
         loop = asyncio.get_running_loop()
         handlers: dict[int, Callable[[], None]] = {
-            signal.SIGTERM: self.terminate, signal.SIGINT: self.interrupt, signal.SIGHUP: self.hang_up,
+            signal.SIGTERM: self.terminate, GRACE_IS_OVER: self.close_door, signal.SIGINT: self.interrupt,
+            signal.SIGHUP: self.hang_up,
         }
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
