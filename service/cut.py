@@ -140,6 +140,8 @@ def split(text: str, limit: int, count: Count, overlap: int = 0, at: SplitAt = "
     more than `limit` tokens is cut between its code points. Raises InvalidRequest where one code point takes more than
     `limit`, TooLarge for more than MAX_PIECES, or where the overlap repeats the text more than MAX_REPEATS times.
     """
+    if len(text) > limit * MAX_PIECES and count(text) > 2 * limit * MAX_PIECES:  # seen at once, not after seconds
+        raise _too_many_pieces()
     splitter = _Splitter(text, limit, count, overlap, at, Graphemes(text))
     room = max(ALWAYS_ALLOWED_CHARACTERS, MAX_REPEATS * len(text))
     pieces: list[Piece] = []
@@ -147,13 +149,17 @@ def split(text: str, limit: int, count: Count, overlap: int = 0, at: SplitAt = "
         pieces.append(piece)
         room -= piece.end - piece.start
         if len(pieces) > MAX_PIECES:
-            raise TooLarge(f"The text makes more than {MAX_PIECES} pieces: raise max_tokens.", field="max_tokens")
+            raise _too_many_pieces()
         if room < 0:
             raise TooLarge(
                 f"The pieces repeat the text more than {MAX_REPEATS} times: lower overlap_tokens.",
                 field="overlap_tokens",
             )
     return pieces
+
+
+def _too_many_pieces() -> TooLarge:
+    return TooLarge(f"The text makes more than {MAX_PIECES} pieces: raise max_tokens.", field="max_tokens")
 
 
 @dataclass(frozen=True, slots=True)

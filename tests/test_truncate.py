@@ -154,6 +154,19 @@ def test_too_many_pieces_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         split("word " * 100, 2, get_tokenizer("o200k_base").count)
 
 
+def test_far_too_many_pieces_are_refused_before_they_are_made() -> None:
+    tokenizer, calls = get_tokenizer("o200k_base"), 0
+
+    def count(text: str) -> int:
+        nonlocal calls
+        calls += 1
+        return tokenizer.count(text)
+
+    with pytest.raises(TooLarge):
+        split("word " * 201_000, 1, count)
+    assert calls == 1
+
+
 def test_overlap_that_repeats_the_text_without_end_is_refused_soon() -> None:
     """Each piece would begin one token after the one before: 20,000 pieces of 40 KB."""
     tokenizer, text = get_tokenizer("o200k_base"), "word " * 30_000
