@@ -98,11 +98,11 @@ class Edge:
                 message["headers"] = self._headers(scope, exchange, message.get("headers", ()))
             await send(message)
 
-        self.metrics.in_flight.inc()
+        self.metrics.in_flight += 1
         try:
             await self._answer(scope, receive, send_more, exchange)
         finally:
-            self.metrics.in_flight.dec()
+            self.metrics.in_flight -= 1
             self._record(scope, exchange)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
