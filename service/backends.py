@@ -39,6 +39,7 @@ class Backends:
     ledger: Ledger
 
     def start(self) -> None:
+        self.ledger.start()
         if self.redis_cache is not None:
             self.redis_cache.start()
 

@@ -282,7 +282,7 @@ def test_the_ledger_of_two_processes_is_one(redis: RedisServer) -> None:
         clients, body = (first, second), {"model": "gpt-4o", "text": "hello, world"}
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda i: clients[i % 2].post(COUNT, json=body), range(200)))
-        second.get("/v1/usage")  # writes what the second one still has
+        wait_until(lambda: first.get("/v1/usage").json()["total"]["calls"] == 200)  # each writes within a second
         total = first.get("/v1/usage?group_by=").json()["total"]
     assert (total["calls"], total["input_tokens"], total["cost_usd"]) == (200, 600, "0.0015")
 
