@@ -29,6 +29,7 @@ from service.operator_files import OperatorFiles
 from service.ops import Readiness, pages
 from service.pages import MOUNT, web_routes
 from service.routes import JsonRoute, ServiceParts
+from service.routing import Directory
 from service.settings import Settings
 from service.usage_routes import described_usage, usage_routes
 from service.workers import Workers
@@ -103,7 +104,7 @@ def create_app(settings: Settings | None = None) -> App:
     app.state.parts, app.state.readiness, app.state.operator_files = parts, readiness, files
     app.state.keys, app.state.cors = keys, Cors(settings.cors_origins)
     app.state.guard = Guard(
-        app.router, app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects
+        Directory(app.router), app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects
     )
     app.router.redirect_slashes = False
     app.router.routes.extend((
