@@ -39,5 +39,5 @@ class Usage:
 
 
 def usage_of(numbers: Mapping[Bucket, int]) -> Usage:
-    """Usage without the zeros of `numbers`: a bucket nothing is in needs no price."""
-    return Usage({bucket: number for bucket, number in numbers.items() if number})
+    """Usage in the order of BUCKETS, without the zeros of `numbers`: a bucket nothing is in needs no price."""
+    return Usage({bucket: number for bucket in BUCKETS if (number := numbers.get(bucket))})

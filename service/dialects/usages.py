@@ -49,7 +49,7 @@ class _Reader:
             if value is None:
                 continue
             where, wanted = f"{self.path}.{name}", f"a whole number from 0 to {MOST}"
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
+            if isinstance(value, (bool, str, list, dict)):
                 raise wrong_type(where, wanted, value)
             if not isinstance(value, int) or not 0 <= value <= MOST:
                 raise InvalidRequest(f"{where} must be {wanted}.", field=where)
