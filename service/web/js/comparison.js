@@ -27,7 +27,7 @@ export function comparisonTable(rows, { characters = null, onreplace }) {
     ['compare.band', true, (row) => num(bandText(row.error_band, row.input_tokens))],
     ['compare.tokenizer', false, (row) => h('td', {}, h('code', {}, row.tokenizer))],
   ].filter(Boolean);
-  return h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('compare.title') },
+  return h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('compare.title') },
     h('table', { class: 'comparison' },
       h('caption', { class: 'visually-hidden' }, t('compare.title')),
       h('thead', {}, h('tr', {}, columns.map(([key, isNumber]) => h('th', { scope: 'col', class: isNumber ? 'num' : null }, t(key))))),

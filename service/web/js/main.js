@@ -31,16 +31,16 @@ function build() {
   put(tablist, tabs);
   const main = h('main', { id: 'main', tabIndex: -1 }, panels);
   put(document.body,
-    h('a', { class: 'skip', href: '#', onclick: skip }, t('skip')),
-    h('header', { class: 'head' },
+    h('a', { class: 'skip', href: '#main', onclick: skip }, t('skip')),
+    h('header', {}, h('div', { class: 'head' },
       h('h1', {}, h('span', { class: 'mark', 'aria-hidden': 'true' }, h('i'), h('i'), h('i'), h('i'), h('i')), 'Tallystick'),
       h('p', { class: 'motto' }, t('motto')),
       h('span', { class: 'spring' }),
       h('div', { class: 'bar' },
         h('button', { type: 'button', class: 'quiet', onclick: () => askForKey(false) }, t('key.button')),
         themeButton(),
-        h('button', { type: 'button', class: 'quiet', lang: currentLanguage() === 'ko' ? 'en' : 'ko', onclick: turnLanguage }, currentLanguage() === 'ko' ? 'English' : '한국어'))),
-    tablist, main,
+        h('button', { type: 'button', class: 'quiet', lang: currentLanguage() === 'ko' ? 'en' : 'ko', onclick: turnLanguage }, currentLanguage() === 'ko' ? 'English' : '한국어'))), tablist),
+    main,
     h('footer', { class: 'foot' }, h('p', {}, t('foot')), h('p', {}, h('a', { href: 'openapi.json' }, 'OpenAPI'))));
   const mounted = new Set();
   fillModelNames().catch(() => {}); // names are only offered; the calls that need the service say what is wrong
@@ -57,6 +57,7 @@ function build() {
       mounted.add(name);
       TABS[name].mount(panels[NAMES.indexOf(name)]);
     }
+    tabs[NAMES.indexOf(name)].scrollIntoView({ block: 'nearest', inline: 'center' });
     if (currentPlace().tab !== name) setPlace(name);
     document.title = `${t(`tab.${name}`)} – Tallystick`;
   }
@@ -68,7 +69,6 @@ function build() {
     const target = (NAMES.indexOf(open) + moves[event.key] + NAMES.length) % NAMES.length;
     show(NAMES[target]);
     tabs[target].focus();
-    tabs[target].scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   function skip(event) {

@@ -32,7 +32,7 @@ export function mergeView(pretoken, { rankName }) {
   const stepper = createStepper({ count: merges, at: 0, label: t('merge.steps'), onstep: go, pace: 700 });
   const element = h('div', { class: 'mergeview' },
     merges > 0 && stepper.element, said, row, tree.element,
-    merges > 0 && h('div', { class: 'scroller short', tabIndex: 0, role: 'region', 'aria-label': t('merge.list') },
+    merges > 0 && h('div', { class: 'scroller short', tabIndex: 0, role: 'group', 'aria-label': t('merge.list') },
       h('table', {},
         h('caption', {}, t('merge.list')),
         h('thead', {}, h('tr', {}, [t('merge.step'), t('merge.pair'), t('merge.result'), rankName, t('token.id')]

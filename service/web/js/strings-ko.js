@@ -357,6 +357,8 @@ export const ko = {
   'dashboard.drift': '차이: 센 수와 청구된 수',
   'dashboard.drift_about': '청구 결과를 이 서비스에 알려 준 호출을 모델 계열별로 봅니다.',
   'dashboard.no_drift': '이 기간에 알려진 청구가 없습니다(POST /v1/usage).',
+  'usage.day': '날짜',
+  'usage.project': '프로젝트',
   'usage.calls': '호출',
   'usage.input_tokens': '입력 토큰',
   'usage.cost_usd': '비용',

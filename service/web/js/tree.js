@@ -40,7 +40,7 @@ export function createTree(pretoken) {
   });
   const drawing = s('svg', { class: 'tree', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': t('tree.label') },
     lines, boxes);
-  const element = h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('tree.label') }, drawing);
+  const element = h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('tree.label') }, drawing);
 
   function go(merges) {
     for (const part of [...lines, ...boxes]) {

@@ -72,6 +72,7 @@ export function mount(panel) {
       h('div', { class: 'share' }, h('label', { for: linkId }, t('cost.link')), link, h('button', { type: 'button', class: 'quiet', onclick: copy }, t('cost.copy')), copied)),
     h('section', { class: 'card', 'aria-label': t('cost.catalog') }, h('h3', {}, t('cost.catalog')), catalog));
   const drawCatalog = mountCatalog(catalog, { isChosen: (id) => state.models.includes(id), toggle });
+  drawChips();
   refresh(false);
 
   function added(event) {
@@ -83,15 +84,21 @@ export function mount(panel) {
 
   function toggle(name) {
     state.models = state.models.includes(name) ? state.models.filter((other) => other !== name) : [...state.models, name].slice(-MOST_COMPARED);
+    drawChips();
     refresh();
     drawCatalog();
+  }
+
+  /** Not at every change of a number: a field that loses the focus to a button here must not replace that button. */
+  function drawChips() {
+    put(chips, state.models.map((name) => h('li', { class: 'chip' }, name,
+      h('button', { type: 'button', 'aria-label': t('picker.remove', { name }), onclick: () => toggle(name) }, '×'))));
   }
 
   function refresh(changed = true) {
     if (changed) setPlace('cost', placeOf());
     link.value = `${location.href.split('#')[0]}#cost?${placeOf()}`;
     copied.textContent = '';
-    put(chips, state.models.map((name) => h('li', { class: 'chip' }, name, h('button', { type: 'button', 'aria-label': t('picker.remove', { name }), onclick: () => toggle(name) }, '×'))));
     if (state.models.length) estimate();
     else put(result, hint(t('tokens.no_models')));
   }
@@ -117,7 +124,7 @@ function costTable(rows) {
   const monthly = (amount) => dollars(times(decimal(amount), state.calls));
   const share = (answer, bucket) => answer.line_items.filter((item) => item.bucket === bucket);
   const bucketCell = (answer, bucket) => h('td', { class: 'num' }, share(answer, bucket).map((item) => monthly(item.amount)));
-  return h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('cost.month') }, h('table', { class: 'comparison' },
+  return h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('cost.month') }, h('table', { class: 'comparison' },
     h('caption', { class: 'visually-hidden' }, t('cost.month')),
     h('thead', {}, h('tr', {}, ['compare.model', 'cost.per_month', 'cost.per_call', 'bucket.input', 'bucket.cache_read', 'bucket.output'].map((key, index) => h('th', { scope: 'col', class: index ? 'num' : null }, t(key))))),
     h('tbody', {},
@@ -160,7 +167,7 @@ function mountCatalog(element, { isChosen, toggle }) {
     const turn = (by, key) => h('button', { type: 'button', class: 'quiet', disabled: state.page + by < 0 || state.page + by >= pages, onclick: () => { state.page += by; draw(); } }, t(key));
     put(table,
       h('p', { class: 'muted', role: 'status' }, t('cost.found', { found: found.length, all: models.length })),
-      h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('cost.catalog') }, h('table', {},
+      h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('cost.catalog') }, h('table', {},
         h('caption', { class: 'visually-hidden' }, t('cost.catalog')),
         h('thead', {}, h('tr', {}, ['cost.compare', 'compare.model', 'cost.provider', 'cost.window', 'cost.max_output', 'cost.input_price', 'cost.cached_price', 'cost.output_price', 'compare.tokenizer', 'compare.method'].map((key, index) => h('th', { scope: 'col', class: index > 2 && index < 8 ? 'num' : null }, t(key))))),
         h('tbody', {}, shown.map((model) => modelRow(model, isChosen, toggle))))),

@@ -68,10 +68,10 @@ function view(days, models, projects, drift) {
       figure('calls', number(total.calls)), figure('input_tokens', number(total.input_tokens)), figure('cost_usd', moneyText(total.cost_usd)),
       figure('billed_calls', number(total.billed_calls)), figure('billed_cost_usd', total.billed_calls ? moneyText(total.billed_cost_usd) : '–')),
     h('section', { class: 'card', 'aria-label': t('dashboard.by_day') }, h('h3', {}, t('dashboard.by_day')), dayChart(days.rows),
-      h('details', {}, h('summary', {}, t('dashboard.as_table')), usageTable(days.rows, t('dashboard.by_day'), (row) => row.start.slice(0, 10)))),
+      h('details', {}, h('summary', {}, t('dashboard.as_table')), usageTable(days.rows, t('dashboard.by_day'), t('usage.day'), (row) => row.start.slice(0, 10)))),
     h('div', { class: 'columns' },
-      h('section', { class: 'card', 'aria-label': t('dashboard.by_model') }, h('h3', {}, t('dashboard.by_model')), usageTable(models.rows, t('dashboard.by_model'), (row) => row.model)),
-      h('section', { class: 'card', 'aria-label': t('dashboard.by_project') }, h('h3', {}, t('dashboard.by_project')), usageTable(projects.rows, t('dashboard.by_project'), (row) => row.project))),
+      h('section', { class: 'card', 'aria-label': t('dashboard.by_model') }, h('h3', {}, t('dashboard.by_model')), usageTable(models.rows, t('dashboard.by_model'), t('compare.model'), (row) => row.model)),
+      h('section', { class: 'card', 'aria-label': t('dashboard.by_project') }, h('h3', {}, t('dashboard.by_project')), usageTable(projects.rows, t('dashboard.by_project'), t('usage.project'), (row) => row.project))),
     h('section', { class: 'card', 'aria-label': t('dashboard.drift') }, h('h3', {}, t('dashboard.drift')), driftTable(drift.families)),
     notes,
   ];
@@ -95,12 +95,12 @@ function dayChart(rows) {
     }));
 }
 
-function usageTable(rows, label, nameOf) {
+function usageTable(rows, label, heading, nameOf) {
   const most = Math.max(...rows.map(size), 0) || 1;
   const sorted = rows[0]?.start ? rows : [...rows].sort((a, b) => size(b) - size(a));
-  return h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': label }, h('table', { class: 'comparison' },
+  return h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': label }, h('table', { class: 'comparison' },
     h('caption', { class: 'visually-hidden' }, label),
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, ''), ['calls', 'input_tokens', 'cost_usd', 'billed_cost_usd'].map((name) => h('th', { scope: 'col', class: 'num' }, t(`usage.${name}`))))),
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, heading), ['calls', 'input_tokens', 'cost_usd', 'billed_cost_usd'].map((name) => h('th', { scope: 'col', class: 'num' }, t(`usage.${name}`))))),
     h('tbody', {}, sorted.map((row) => h('tr', {},
       h('th', { scope: 'row' }, nameOf(row) ?? t('dashboard.none')),
       h('td', { class: 'num' }, number(row.calls)),
@@ -111,7 +111,7 @@ function usageTable(rows, label, nameOf) {
 
 function driftTable(families) {
   if (families.length === 0) return hint(t('dashboard.no_drift'));
-  return h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('dashboard.drift') }, h('table', {},
+  return h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('dashboard.drift') }, h('table', {},
     h('caption', {}, t('dashboard.drift_about')),
     h('thead', {}, h('tr', {}, ['family', 'method', 'calls', 'counted', 'billed', 'off', 'exact', 'within'].map((name, index) => h('th', { scope: 'col', class: index > 1 ? 'num' : null }, t(`drift.${name}`))))),
     h('tbody', {}, families.map((row) => h('tr', {},

@@ -180,7 +180,7 @@ function budgetView(count, verdict) {
 function uncountedTable(rows) {
   return [
     h('h3', {}, t('uncounted.title')),
-    h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('uncounted.title') }, h('table', {},
+    h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('uncounted.title') }, h('table', {},
       h('thead', {}, h('tr', {}, ['path', 'kind', 'reason', 'assumed'].map((name) => h('th', { scope: 'col' }, t(`uncounted.${name}`))))),
       h('tbody', {}, rows.map((row) => h('tr', {}, h('td', {}, h('code', {}, row.path)), h('td', {}, row.kind), h('td', {}, row.reason), h('td', { class: 'num' }, number(row.assumed_tokens))))))),
   ];
@@ -201,7 +201,7 @@ async function turnTable(asked, signal) {
   const most = Math.max(1, ...totals.slice(1).map((total, index) => (total ?? 0) - (totals[index] ?? 0)));
   return [
     h('p', { class: 'muted' }, t('turns.about')),
-    h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('request.turns') }, h('table', {},
+    h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('request.turns') }, h('table', {},
       h('thead', {}, h('tr', {}, ['turn', 'role', 'begins', 'adds', 'total'].map((key, index) => h('th', { scope: 'col', class: index > 2 ? 'num' : null }, t(`turns.${key}`))))),
       h('tbody', {}, list.map((turn, index) => {
         const adds = totals[index] === null || totals[index + 1] === null ? null : totals[index + 1] - totals[index];

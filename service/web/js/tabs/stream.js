@@ -17,33 +17,31 @@ const state = { tokenizer: STREAMS[0].tokenizer, text: STREAMS[0].text, ids: '' 
 export function mount(panel) {
   const textId = newId('text');
   const idsId = newId('ids');
-  const text = h('input', { id: textId, type: 'text', value: state.text, autocomplete: 'off', spellcheck: 'false', oninput: () => { state.text = text.value; fromText(); } });
-  const ids = h('textarea', { id: idsId, rows: 3, class: 'area mono', spellcheck: 'false', value: state.ids, oninput: debounced(() => { state.ids = ids.value; decode(); }, () => 200) });
+  const text = h('input', { id: textId, type: 'text', value: state.text, autocomplete: 'off', spellcheck: 'false', oninput: () => { state.text = text.value; textLater(); } });
+  const ids = h('textarea', { id: idsId, rows: 3, class: 'area mono', spellcheck: 'false', value: state.ids, oninput: () => { state.ids = ids.value; idsLater(); } });
   const out = h('div', {});
   const tokenizer = createTokenizerSelect({
     label: t('cut.tokenizer'), value: state.tokenizer, usable: (row) => !row.name.startsWith('claude-v'),
-    onchange: (name) => { state.tokenizer = name; takeText(); },
+    onchange: (name) => { state.tokenizer = name; decode(true); },
   });
-  const fromText = debounced(() => takeText(), () => 200);
+  const textLater = debounced(() => decode(true), () => 200);
+  const idsLater = debounced(() => decode(false), () => 200);
 
-  const takeText = latest(async (signal) => {
-    try {
-      const answer = await post('v1/tokenize', { tokenizer: state.tokenizer, text: state.text, limit: MOST }, signal);
-      state.ids = answer.tokens.map((token) => token.id).join(' ');
-      ids.value = state.ids;
-      decode();
-    } catch (error) {
-      if (!wasAborted(error)) put(out, problem(error));
-    }
-  });
+  const takeIds = async (signal) => {
+    const answer = await post('v1/tokenize', { tokenizer: state.tokenizer, text: state.text, limit: MOST }, signal);
+    state.ids = answer.tokens.map((token) => token.id).join(' ');
+    ids.value = state.ids;
+  };
 
-  const decode = latest(async (signal) => {
-    const given = state.ids.split(/[\s,[\]]+/).filter(Boolean);
-    if (given.length === 0) {
-      put(out, hint(t('stream.empty')));
-      return;
-    }
+  /** One call for both: whoever types ids does not want those of a text that are still on their way. */
+  const decode = latest(async (signal, ofText) => {
     try {
+      if (ofText) await takeIds(signal);
+      const given = state.ids.split(/[\s,[\]]+/).filter(Boolean);
+      if (given.length === 0) {
+        put(out, hint(t('stream.empty')));
+        return;
+      }
       if (!given.every((each) => /^\d{1,9}$/.test(each))) throw new ApiError(0, { code: 'not_ids', message: '', field: null });
       const answer = await post('v1/detokenize', { tokenizer: state.tokenizer, ids: given.slice(0, MOST).map(Number), pieces: true }, signal);
       put(out, streamView(answer));
@@ -61,15 +59,14 @@ export function mount(panel) {
           h('div', { class: 'chips' }, STREAMS.map((example) => h('button', { type: 'button', class: 'chip', onclick: () => take(example) }, t(example.key)))))),
       h('label', { for: idsId, class: 'label' }, t('stream.ids')), ids),
     out);
-  if (state.ids) decode();
-  else takeText();
+  decode(state.ids === '');
 
   function take(example) {
     state.tokenizer = example.tokenizer;
     state.text = example.text;
     tokenizer.select.value = example.tokenizer;
     text.value = example.text;
-    takeText();
+    decode(true);
   }
 }
 
@@ -89,7 +86,7 @@ function streamView({ pieces, text, rest, valid }) {
     h('div', { class: 'screen' }, shown, held), heldWords,
     h('ol', { class: 'chiprow', 'aria-label': t('stream.ids') }, items),
     !valid && h('p', { class: 'note' }, t('stream.invalid')),
-    h('div', { class: 'scroller', tabIndex: 0, role: 'region', 'aria-label': t('stream.table') }, h('table', {},
+    h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('stream.table') }, h('table', {},
       h('caption', {}, t('stream.table')),
       h('thead', {}, h('tr', {}, ['#', t('token.id'), t('token.text'), t('stream.emits'), t('stream.holds')].map((name, index) => h('th', { scope: 'col', class: index === 1 ? 'num' : null }, name)))),
       h('tbody', {}, rows))));

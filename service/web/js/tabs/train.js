@@ -107,7 +107,7 @@ function answerView(answer, words) {
       h('div', {}, h('h4', {}, t('train.pairs')), pairs),
       h('div', {}, h('h4', {}, t('train.words')), wordRows)),
     h('h4', {}, t('train.newest')), newest,
-    h('div', { class: 'scroller short', tabIndex: 0, role: 'region', 'aria-label': t('train.merge_list') }, h('table', {},
+    h('div', { class: 'scroller short', tabIndex: 0, role: 'group', 'aria-label': t('train.merge_list') }, h('table', {},
       h('caption', {}, t('train.merge_list')),
       h('thead', {}, h('tr', {}, [t('merge.step'), t('merge.pair'), t('merge.result'), t('train.count'), t('token.id'), t('train.tokens')]
         .map((name, index) => h('th', { scope: 'col', class: index > 2 ? 'num' : null }, name)))),
