@@ -309,6 +309,13 @@ def test_name_that_no_path_could_hold_is_refused(file: Path, name: str) -> None:
         read_budgets(file)
 
 
+def test_file_that_is_no_toml_is_named(file: Path) -> None:
+    for text in ("[budgets", "a = " + "[" * 100_000, "\x00"):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(CatalogFileError, match="is not TOML"):
+            read_budgets(file)
+
+
 def test_amounts_in_another_unit_are_kept_apart() -> None:
     leases = MemoryLeases()
     tokens, money = Budget("a", "tokens", 1_000), Budget("a", "usd", 1_000)

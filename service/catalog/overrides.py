@@ -74,7 +74,7 @@ def read_overrides(path: Path) -> Overrides:
         tables = tomllib.loads(raw.decode("utf-8"), parse_float=Decimal)
     except OSError as error:
         raise CatalogFileError(f"{path}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise CatalogFileError(f"{path}: is not TOML: {error}") from None
     unknown = next((key for key in tables if key not in ("aliases", "models", "budgets")), None)
     if unknown is not None:

@@ -96,6 +96,7 @@ def test_mistaken_alias_of_the_environment_is_named(aliases: dict[str, str]) -> 
 
 @pytest.mark.parametrize(("text", "place"), [
     ("[aliases", "TOML"),
+    ("a = " + "[" * 100_000, "TOML"),
     ("aliases = 3", "aliases"),
     ("[aliases]\na = 3", "aliases.a"),
     ('[aliases]\na = "no-such-model"', "a"),
