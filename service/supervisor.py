@@ -71,6 +71,14 @@ def preload(names: Iterable[str]) -> None:
     gc.freeze()  # what is there stays: collections in children do not touch, and so copy, its pages
 
 
+def _threads() -> int:
+    """Of this process, those of engines included where the system tells."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return threading.active_count()
+
+
 class Supervisor:
     """`run_child` serves in a child until it is stopped; it gets the reading end of the pipe that tells of our end."""
 
@@ -91,8 +99,8 @@ class Supervisor:
         """Until everything has stopped; the exit code. Raises OSError where metrics have nowhere to be written."""
         self.folder = metric_files.open_folder()
         preload(self.settings.warm)
-        if threading.active_count() > 1:
-            raise RuntimeError("a thread was started before the workers were")
+        if _threads() > 1:
+            raise RuntimeError("something started a thread before the workers were: they cannot be forked")
         self._alive = os.pipe()
         try:
             with self._signals_caught():

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from service.errors import Overloaded
+from service.errors import DeadlineExceeded, Overloaded
 from service.workers import Workers
 
 
@@ -49,4 +49,32 @@ async def test_what_the_work_raises_comes_out() -> None:
     workers = Workers(1, 0)
     with pytest.raises(ZeroDivisionError):
         await workers.run(lambda: 1 // 0)
+    workers.close()
+
+
+async def test_what_takes_too_long_is_given_up_and_what_waits_is_dropped() -> None:
+    workers = Workers(threads=1, queue=1, seconds=0.05)
+    gate = threading.Event()
+    ran = []
+    running = asyncio.ensure_future(workers.run(gate.wait))
+    waiting = asyncio.ensure_future(workers.run(lambda: ran.append(1)))
+    for call in (running, waiting):
+        with pytest.raises(DeadlineExceeded) as caught:
+            await call
+        assert caught.value.retry_after == 1
+        assert "TALLYSTICK_REQUEST_SECONDS" in caught.value.message
+    assert workers.busy == 1  # the one that runs cannot be stopped, and keeps its place
+    gate.set()
+    workers.close()
+    assert (workers.busy, ran) == (0, [])
+
+
+async def test_a_timeout_of_the_work_itself_is_no_deadline() -> None:
+    workers = Workers(1, 0, seconds=60)
+
+    def work() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        await workers.run(work)
     workers.close()
