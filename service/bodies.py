@@ -12,6 +12,10 @@ from service.errors import BodyTimeout, InvalidRequest, Overloaded, TooLarge, Un
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
+ARRIVED = "tallystick.arrived"
+"""In the scope of a request: a function that gives the body, and gives it up, where all of it is there; else None.
+Only our own protocol has it (service.protocol)."""
+
 MAX_RATIO = 200
 """Decompressed to compressed bytes. Real JSON and prose stay under 20; a bomb of zeros reaches 1,000."""
 
@@ -73,8 +77,10 @@ class Hold:
         self.budget.held += count
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], limits: BodyLimits, hold: Hold) -> bytes:
-    """The whole body, decompressed; its bytes are taken from `hold`.
+async def read_body(
+    receive: Receive, headers: Mapping[str, str], limits: BodyLimits, hold: Hold, arrived: bytes | None = None
+) -> bytes:
+    """The whole body, decompressed; its bytes are taken from `hold`. `arrived` is all of it, where it is there.
 
     Raises TooLarge as soon as it is clear (before reading where Content-Length says so), UnsupportedMedia for an
     encoding we don't speak, InvalidRequest for damaged data, BodyTimeout for a body that does not arrive in time,
@@ -86,6 +92,19 @@ async def read_body(receive: Receive, headers: Mapping[str, str], limits: BodyLi
     length = headers.get("content-length", "")
     if length.isdecimal() and (len(length) > 18 or int(length) > limits.max_bytes):
         raise too_large(limits.max_bytes)
+    if arrived is None:
+        body = await _receive_all(receive, limits, hold)
+    elif len(arrived) > limits.max_bytes:
+        raise too_large(limits.max_bytes)
+    else:
+        hold.take(len(arrived))
+        body = arrived
+    if not ENCODINGS[encoding]:
+        return body
+    return await _decompress(body, limits.max_bytes, ENCODINGS[encoding], hold)
+
+
+async def _receive_all(receive: Receive, limits: BodyLimits, hold: Hold) -> bytes:
     chunks: list[bytes] = []
     size = 0
     try:
@@ -100,10 +119,7 @@ async def read_body(receive: Receive, headers: Mapping[str, str], limits: BodyLi
                 chunks.append(chunk)
     except TimeoutError:
         raise BodyTimeout(f"The body did not arrive within {limits.seconds:g} seconds.") from None
-    body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-    if not ENCODINGS[encoding]:
-        return body
-    return await _decompress(body, limits.max_bytes, ENCODINGS[encoding], hold)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 async def drain(receive: Receive, max_bytes: int, seconds: float) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from service.protocol import Protocol
 
 Reason = Literal["full", "idle", "slow_headers", "large_headers", "slow_rest"]
 """Why a connection was closed: words for a metric."""
@@ -48,7 +48,7 @@ SLOW = _answer("408 Request Timeout", "header_timeout", "The headers did not arr
 LARGE = _answer("431 Request Header Fields Too Large", "headers_too_large", "The headers are larger than 64 KiB.")
 
 
-class Connection(HttpToolsProtocol):
+class Connection(Protocol):
     """One connection. `limits` are set by `connection_class`."""
 
     limits: ConnectionLimits

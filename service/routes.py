@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 from pydantic_core import to_json
-from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from service.bodies import BodyLimits, ByteBudget, Hold, drain, read_body
+from service.bodies import ARRIVED, BodyLimits, ByteBudget, Hold, drain, read_body
 from service.cache.replies import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
 from service.counter import Counter
 from service.dialects import native
@@ -64,10 +64,11 @@ class JsonRoute:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, hold: Hold) -> None:
         exchange = exchange_of(scope)
-        headers = Headers(scope=scope)
+        headers = headers_of(scope)
         limits = self.service.limits
+        arrived = scope.get(ARRIVED)
         try:
-            body = await read_body(receive, headers, limits, hold)
+            body = await read_body(receive, headers, limits, hold, arrived and arrived())
         except ServiceError as error:
             await send_error(scope, send, error, last=False, close=True)
             # One that waits for our word, or has stopped sending, has nothing under way.
@@ -92,7 +93,7 @@ class JsonRoute:
         if reply.billed is not None:
             self.service.ledger.billed(project, reply.billed)
 
-    async def _reply(self, body: bytes, headers: Headers, scope: Scope) -> Reply:
+    async def _reply(self, body: bytes, headers: Mapping[str, str], scope: Scope) -> Reply:
         media = headers.get("content-type", "")
         if not self.operation.repeatable or len(body) < REMEMBERED_FROM_BYTES:
             return await self._work(body, media, scope)
@@ -141,6 +142,11 @@ class JsonRoute:
         else:  # curl -d says form-urlencoded, some SDKs say nothing: what the body is decides
             value, warnings = read_json(body)
         return self.operation.read(value, scope["path_params"], warnings)
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """By name, in lower case; of several the first."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
 
 def read_plain(body: bytes, content_type: str, query: bytes) -> tuple[Json, tuple[Warned, ...]]:
