@@ -9,9 +9,10 @@ the event loop or in a worker thread. Batch, compare, the command line and the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from service import catalog, method
 from service.budget import window_use
@@ -84,11 +85,11 @@ class Counter:
         trust = method.find_text_trust(tokenizer.name)
         guessed = request.guessed or not tokenizer.verified or (model is not None and model.match == "inferred")
         how, low, high = method.band(total, method.weaken(trust, guessed=guessed))
-        answer = TokenCount(
+        return TokenCount(
             total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], {"messages": total} if total else {},
             counts=None if request.single else tuple(counts), warnings=request.warnings, engine=tokenizer.engine,
+            **_of_model(model, total, high),
         )
-        return _of_model(answer, model)
 
     # ------------------------------------------------------------ whole requests
 
@@ -107,12 +108,11 @@ class Counter:
         )
         how, low, high = method.band(total, trust, rendering.doubts, rendering.uncounted)
         warnings = _distinct((*request.warnings, *prompt.warnings, *rendering.warnings))
-        answer = TokenCount(
+        return TokenCount(
             total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], details,
             uncounted=rendering.uncounted, warnings=warnings, modalities=_modalities(rendering),
-            rules=rendering.rules, feature=feature, engine=tokenizer.engine,
+            rules=rendering.rules, feature=feature, engine=tokenizer.engine, **_of_model(model, total, high),
         )
-        return _of_model(answer, model)
 
     def _details(self, rendering: Rendering, tokenizer: Tokenizer) -> dict[Section, int]:
         """Tokens by section, zeros left out."""
@@ -140,15 +140,15 @@ def _vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:
     return tokenizer
 
 
-def _of_model(answer: TokenCount, model: CatalogModel | None) -> TokenCount:
-    """The answer with all that is said of its model: nothing after this resolves a name again."""
+def _of_model(model: CatalogModel | None, tokens: int, high: int) -> dict[str, Any]:
+    """What a TokenCount says of its model: nothing after this resolves a name again."""
     if model is None:
-        return answer
-    return replace(
-        answer, model=model.model_id, model_ref=model.model_ref, model_match=model.match, provider=model.provider_id,
-        family=model.family.name, cost=price_input(model, answer.input_tokens),
-        context=window_use(model.limits, answer.input_tokens, answer.high),
-    )
+        return {}
+    return {
+        "model": model.model_id, "model_ref": model.model_ref, "model_match": model.match,
+        "provider": model.provider_id, "family": model.family.name, "cost": price_input(model, tokens),
+        "context": window_use(model.limits, tokens, high),
+    }
 
 
 def _distinct(warnings: Iterable[Warned]) -> tuple[Warned, ...]:

@@ -40,9 +40,14 @@ def read(value: Json, params: Mapping[str, str] | None = None, *, path: str = ""
     target = _one_of(body, ("model", "tokenizer", "provider"), at, required=body.request is None)
     given = _one_of(body, ("text", "texts", "request"), at)
     unknown = tuple(Warned("unknown_field_ignored", f"{at}{key[:64]}") for key in body.model_extra or ())
+    texts = (body.text or "",) if given == "text" else tuple(body.texts or ())
+    if len(texts) > MAX_TEXTS:
+        raise InvalidRequest(f"{at}texts holds more than {MAX_TEXTS} texts.", field=f"{at}texts")
     request = CountRequest(
         model_ref=body.model,
         tokenizer=body.tokenizer,
+        texts=None if given == "request" else texts,
+        single=given != "texts",
         special_tokens=body.special_tokens,
         add_special_tokens=body.add_special_tokens,
         engine=body.engine,
@@ -51,12 +56,7 @@ def read(value: Json, params: Mapping[str, str] | None = None, *, path: str = ""
     )
     if target == "provider":
         request = _for_provider(request, body.provider or "", at)
-    if given == "request":
-        return _with_prompt(request, body, at)
-    texts = (body.text or "",) if given == "text" else tuple(body.texts or ())
-    if len(texts) > MAX_TEXTS:
-        raise InvalidRequest(f"{at}texts holds more than {MAX_TEXTS} texts.", field=f"{at}texts")
-    return replace(request, texts=texts, single=given == "text")
+    return _with_prompt(request, body, at) if given == "request" else request
 
 
 def read_text(text: str, query: Mapping[str, str]) -> Json:
