@@ -10,7 +10,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
 	@touch $@
 
-.PHONY: help install run test lint typecheck bench accuracy lock kernel fuzz
+.PHONY: help install run test lint typecheck bench accuracy lock kernel soak fuzz
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ kernel:  ## compile the tiling kernel (C to WebAssembly); needs clang and lld
 
 bench: $(INSTALLED)  ## print how fast it is on this machine; ARGS names the parts, all by default
 	@$(PYTHON) -m benchmarks $(ARGS)
+
+soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of memory and files; SECONDS=600
+	@$(PYTHON) -m benchmarks.soak $(or $(SECONDS),60)
 
 fuzz: $(INSTALLED)  ## compare the Claude tokenizers with their reference on random texts; ARGS="--seconds 600"
 	@$(PYTHON) -m scripts.fuzz_tiling $(or $(ARGS),--seconds 60)
