@@ -11,11 +11,11 @@ import logging
 import secrets
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from service.beat import Beat
 from service.catalog import CatalogModel
@@ -71,15 +71,30 @@ class Billed:
     at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """A note of one count."""
+class _Counted(NamedTuple):
+    """A note of one count; `whose` is the quarter, the project and what was counted for."""
 
-    quarter: int
-    project: str
-    what: str
+    whose: tuple[int, str, str]
     tokens: int
     cost: Decimal | None
+
+
+@dataclass(slots=True)
+class _Together:
+    """Counts of one account added up: thousands of notes a second have few accounts."""
+
+    calls: int = 0
+    tokens: int = 0
+    unpriced: int = 0
+    cost: Decimal = Decimal(0)
+
+    def add(self, note: _Counted) -> None:
+        self.calls += 1
+        self.tokens += note.tokens
+        if note.cost is None:
+            self.unpriced += 1
+        else:
+            self.cost += note.cost
 
 
 @dataclass(slots=True)
@@ -113,7 +128,7 @@ class Ledger:
         quarter = int(self.clock()) // QUARTER_SECONDS
         for count in counts:
             cost = None if count.cost is None else count.cost.usd
-            self._note(_Counted(quarter, project, _label_of(count), count.input_tokens, cost))
+            self._note(_Counted((quarter, project, _label_of(count)), count.input_tokens, cost))
 
     def billed(self, project: str, billed: Billed) -> None:
         """Note what was billed."""
@@ -159,17 +174,19 @@ class Ledger:
 
     def _add_up(self) -> None:
         costs: dict[tuple[Account, str], Decimal] = {}
+        counted: defaultdict[tuple[int, str, str], _Together] = defaultdict(_Together)
         for _ in range(len(self._notes)):
             note = self._notes.popleft()
             if isinstance(note, _Counted):
-                account = Account("usage", note.quarter, note.project, note.what)
-                self._add(account, calls=1, input_tokens=note.tokens, unpriced_calls=int(note.cost is None))
-                key, cost = (account, "usd"), note.cost
-            else:
-                account = self._add_billed(*note)
-                key, cost = (account, "billed_usd"), note[1].cost
+                counted[note.whose].add(note)
+                continue
+            account, cost = self._add_billed(*note), note[1].cost
             if cost:
-                costs[key] = costs.get(key, Decimal(0)) + cost
+                costs[account, "billed_usd"] = costs.get((account, "billed_usd"), Decimal(0)) + cost
+        for whose, sums in counted.items():
+            account = Account("usage", *whose)
+            self._add(account, calls=sums.calls, input_tokens=sums.tokens, unpriced_calls=sums.unpriced)
+            costs[account, "usd"] = sums.cost
         for (account, name), cost in costs.items():
             dollars, rest = divmod(cost, 1)
             self._add(account, **{name: int(dollars), pico_of(name): round(rest * PICO)})
