@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from service.cache.base import Counts, segment_key
 from service.cache.memory import MemoryCache
-from service.cache.runs import NOTHING, Run, Unit, add_spans, joined, make_run, size_of, whole_unit
+from service.cache.runs import NOTHING, PLACES, Job, Run, Spans, add_spans, job_of, make_run, size_of
 from service.cache.single_flight import SingleFlight
 from service.cache.tiered import TieredCache
 from service.tokenizers.base import Tokenizer
-from service.types import SECTIONS, Section, Segment
+from service.types import SECTIONS, Edge, Section, Segment
 
-CACHE_FROM_CHARS = 2_000
-"""Fewer characters are counted again: hashing them and taking the cache's lock costs as much as counting."""
+CACHE_FROM_CHARS = 16_000
+"""Of a request. Fewer are counted again: that takes 0.2 to 0.4 ms, to which looking in vain would add a third; and the
+very same request has an answer already (service.cache.replies)."""
+
+LONG_CHARS = 2_000
+"""Of a text that is looked up by itself, in a request that is looked up."""
 
 FLIGHT_FROM_CHARS = 1 << 15
 """What is shorter is counted by whoever wants it; waiting for another thread would take as long."""
 
 MOST_ASKED = 64
 """Beginnings, and texts, that Redis is asked for at once: the longest ones."""
-
-Job = tuple[Unit, bytes | None]
-"""A text to be counted and, where it is long enough to be kept by itself, its key."""
 
 
 class SegmentCounter:
@@ -55,10 +57,10 @@ class SegmentCounter:
         """Tokens of segments by section, zeros left out."""
         case = _Case(self, tokenizer)
         if sum(map(size_of, segments)) < CACHE_FROM_CHARS:
-            sums = case.add(NOTHING, ((whole_unit(segment), None) for segment in segments))
+            sums = case.add(NOTHING, map(job_of, segments))
         else:
-            fixed = [(unit, case.key_of(unit)) for s in segments if not _grows(s) for unit in (whole_unit(s),)]
-            run = make_run([s for s in segments if _grows(s)], tokenizer, self.secret, CACHE_FROM_CHARS)
+            fixed = [job_of(segment, case.key_of(segment)) for segment in segments if not _grows(segment)]
+            run = make_run([s for s in segments if _grows(s)], tokenizer, self.secret, LONG_CHARS)
             sums = case.look_up_and_count(fixed, run)
         case.tell()
         return {section: tokens for section, tokens in zip(SECTIONS, sums, strict=True) if tokens}
@@ -79,6 +81,8 @@ class _Case:
     chars: int = 0
     size: int = 0
     seconds: float = 0.0
+    hits: int = 0
+    misses: int = 0
 
     def count_texts(self, texts: Iterable[str]) -> list[int]:
         """Tokens of texts that are no part of a conversation."""
@@ -95,13 +99,14 @@ class _Case:
         return counts
 
     def _count_long_text(self, text: str) -> int:
-        unit = whole_unit(Segment((("system", text),)))
-        return sum(self.look_up_and_count([(unit, self.key_of(unit))], make_run((), self.tokenizer, b"", 0)))
+        segment = Segment((("system", text),))
+        job = job_of(segment, self.key_of(segment))
+        return sum(self.look_up_and_count([job], make_run((), self.tokenizer, b"", 0)))
 
-    def key_of(self, unit: Unit) -> bytes | None:
-        if unit.size < CACHE_FROM_CHARS:
+    def key_of(self, segment: Segment) -> bytes | None:
+        if size_of(segment) < LONG_CHARS:
             return None
-        return segment_key(unit.segment, self.tokenizer.fingerprint, self.counter.secret)
+        return segment_key(segment, self.tokenizer.fingerprint, self.counter.secret)
 
     # ------------------------------------------------------------ looking up
 
@@ -109,17 +114,24 @@ class _Case:
         """Sums by section."""
         cache = self.counter.cache
         known = self._longest_known(run)
-        jobs = [*fixed, *(job for stretch in run.stretches(known) for job in _jobs(run, *stretch))]
-        missing = [(unit, key) for unit, key in jobs if key is None or not cache.has(key)]
-        cache.looked_up(hits=len(jobs) - len(missing) + bool(known), misses=len(missing))
-        if cache.remote is not None and missing:
-            at_stake = cache.costs.predict(self.tokenizer.name, sum(unit.size for unit, _ in missing))
-            if cache.would_ask(at_stake):
-                cache.ask([*_longer(run, known), *_longest(missing)])
-                known = self._longest_known(run)
-            else:
-                cache.events.looked_up("redis", "skipped")
+        if cache.remote is not None and self._ask(fixed, run, known):
+            known = self._longest_known(run)
         return self.add(self._count_run(run, known), fixed)
+
+    def _ask(self, fixed: Sequence[Job], run: Run, known: int) -> bool:
+        """Ask Redis for what memory does not know, where that is worth it; whether it was."""
+        cache = self.counter.cache
+        jobs = [*fixed, *(job for stretch in run.stretches(known) for job in run.jobs(*stretch))]
+        missing = [job for job in jobs if job.key is None or not cache.has(job.key)]
+        if not missing:
+            return False
+        if not cache.would_ask(cache.costs.predict(self.tokenizer.name, sum(job.size for job in missing))):
+            cache.events.looked_up("redis", "skipped")
+            return False
+        beginnings = [key for number, key in run.keys.items() if number > known]
+        texts = sorted((job for job in missing if job.key is not None), key=lambda job: -job.size)
+        cache.ask([*beginnings[-MOST_ASKED:], *(job.key for job in texts[:MOST_ASKED] if job.key is not None)])
+        return True
 
     def _longest_known(self, run: Run) -> int:
         """How many units of the run were counted before, as far as memory tells."""
@@ -129,28 +141,37 @@ class _Case:
 
     def _count_run(self, run: Run, known: int) -> Counts:
         """Sums of the run; those of its beginnings are kept."""
-        sums = self.counter.cache.get(run.keys[known]) if known else NOTHING
+        cache = self.counter.cache
+        sums = cache.get(run.keys[known]) if known else NOTHING
         if sums is None:  # thrown out by others in this very moment
             known, sums = 0, NOTHING
+        self.hits += bool(known)
         for first, last in run.stretches(known):
-            key, begun = run.keys[last], sums
-
-            def count_stretch(first: int = first, last: int = last, begun: Counts = begun) -> tuple[Counts, float]:
-                seconds = self.counter.cache.costs.predict(self.tokenizer.name, run.sizes[last])
-                return self.add(begun, _jobs(run, first, last)), seconds
-
-            sums = self._once(key, run.sizes[last] - run.sizes[first], count_stretch)
+            count = partial(self._count_stretch, run, first, last, sums)
+            sums = self._once(run.keys[last], run.sizes[last] - run.sizes[first], count)
         return sums
+
+    def _count_stretch(self, run: Run, first: int, last: int, sums: Counts) -> tuple[Counts, float]:
+        """The sums through a stretch, and the seconds that all up to its end takes."""
+        seconds = self.counter.cache.costs.predict(self.tokenizer.name, run.sizes[last])
+        return self.add(sums, run.jobs(first, last)), seconds
 
     def add(self, sums: Counts, jobs: Iterable[Job]) -> Counts:
         """The sums with those of `jobs`."""
-        added = list(sums)
-        for unit, key in jobs:
-            if key is None:
-                counts, _ = self._count(unit)
+        added, began, tokenizer = list(sums), time.perf_counter(), self.tokenizer
+        for spans, edge, size, key in jobs:
+            if key is not None:
+                looked = time.perf_counter()
+                add_spans(added, spans, self._once(key, size, partial(self._count, spans, edge)))
+                began += time.perf_counter() - looked  # that is noted by itself
+            elif len(spans) == 1:
+                section, text = spans[0]
+                added[PLACES[section]] += tokenizer.count(text, edge)
+                self._note(spans)
             else:
-                counts = self._once(key, unit.size, lambda unit=unit: self._count(unit))  # type: ignore[misc]
-            add_spans(added, unit.spans, counts)
+                add_spans(added, spans, count_spans(spans, edge, tokenizer))
+                self._note(spans)
+        self.seconds += time.perf_counter() - began
         return tuple(added)
 
     def _once(self, key: bytes, size: int, count: Callable[[], tuple[Counts, float]]) -> Counts:
@@ -160,64 +181,48 @@ class _Case:
 
         def find() -> Counts:
             counts = cache.get(key)
-            if counts is None:
-                counts, seconds = count()
-                cache.put(key, counts, seconds)
+            if counts is not None:
+                self.hits += 1
+                return counts
+            self.misses += 1
+            counts, seconds = count()
+            cache.put(key, counts, seconds)
             return counts
 
         if size < FLIGHT_FROM_CHARS or cache.must_not_wait():
             return find()
         return self.counter.flights.run(key, find)
 
-    def _count(self, unit: Unit) -> tuple[Counts, float]:
+    def _count(self, spans: Spans, edge: Edge) -> tuple[Counts, float]:
         """The counts of a text and the seconds they took."""
         began = time.perf_counter()
-        counts = count_spans(unit, self.tokenizer)
+        counts = count_spans(spans, edge, self.tokenizer)
         seconds = time.perf_counter() - began
-        self.texts += 1
-        self.size += sum(_bytes_in(text) for _, text in unit.spans)
-        self.chars += unit.size
         self.seconds += seconds
+        self._note(spans)
         return counts, seconds
 
+    def _note(self, spans: Spans) -> None:
+        self.texts += 1
+        for _, text in spans:
+            self.chars += len(text)
+            self.size += _bytes_in(text)
+
     def tell(self) -> None:
+        """Tell what it took; by that, what such texts will cost is predicted."""
+        cache, name = self.counter.cache, self.tokenizer.name
+        cache.looked_up(self.hits, self.misses)
         if self.texts:
-            self.counter.cache.costs.took(self.tokenizer.name, self.chars, self.seconds)
-            self.counter.cache.events.tokenized(self.tokenizer.name, self.texts, self.size, self.seconds)
-
-
-def _jobs(run: Run, first: int, last: int) -> Iterator[Job]:
-    """Units from `first` to before `last`: long segments by themselves, pieces of a text joined."""
-    together: list[Unit] = []
-    for place in range(first, last):
-        if place in run.unit_keys:
-            yield from ((unit, None) for unit in joined(together))
-            together = []
-            yield run.units[place], run.unit_keys[place]
-        else:
-            together.append(run.units[place])
-    yield from ((unit, None) for unit in joined(together))
-
-
-def _longer(run: Run, known: int) -> list[bytes]:
-    """Keys of the longest beginnings beyond what is known."""
-    return [key for number, key in run.keys.items() if number > known][-MOST_ASKED:]
-
-
-def _longest(jobs: Iterable[Job]) -> list[bytes]:
-    """Keys of the longest texts."""
-    keyed = [(unit.size, key) for unit, key in jobs if key is not None]
-    keyed.sort(key=lambda pair: -pair[0])
-    return [key for _, key in keyed[:MOST_ASKED]]
+            cache.costs.took(name, self.chars, self.seconds)
+            cache.events.tokenized(name, self.texts, self.size, self.seconds)
 
 
 def _bytes_in(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def count_spans(text: Segment | Unit, tokenizer: Tokenizer) -> Counts:
+def count_spans(spans: Spans, edge: Edge, tokenizer: Tokenizer) -> Counts:
     """Tokens of the text up to the end of each span; the whole is always counted as one text."""
-    spans, edge = text.spans, text.edge
     if len(spans) == 1:
         return (tokenizer.count(spans[0][1], edge),)
     whole = "".join(span for _, span in spans)

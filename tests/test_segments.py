@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.cache.memory import MemoryCache
-from service.cache.runs import COARSE_CHARS, NOTHING, add_spans, joined, make_run, piece_of, units_of
+from service.cache.runs import COARSE_CHARS, NOTHING, Job, Run, add_spans, cuts_of, make_run, piece_of
 from service.cache.tiered import TieredCache
-from service.segments import CACHE_FROM_CHARS, FLIGHT_FROM_CHARS, SegmentCounter, count_spans
+from service.segments import FLIGHT_FROM_CHARS, LONG_CHARS, SegmentCounter, count_spans
 from service.tokenizers import registry
 from service.tokenizers.base import Engine
 from service.types import SECTIONS, Edge, Section, Segment
@@ -70,7 +70,7 @@ def plain(segments: Sequence[Segment], tokenizer: str) -> dict[Section, int]:
     """The slow twin: every segment counted whole, nothing remembered."""
     sums = list(NOTHING)
     for segment in segments:
-        add_spans(sums, segment.spans, count_spans(segment, registry.get_tokenizer(tokenizer)))
+        add_spans(sums, segment.spans, count_spans(segment.spans, segment.edge, registry.get_tokenizer(tokenizer)))
     return {section: tokens for section, tokens in zip(SECTIONS, sums, strict=True) if tokens}
 
 
@@ -78,7 +78,7 @@ def plain(segments: Sequence[Segment], tokenizer: str) -> dict[Section, int]:
 
 edges = st.sampled_from(["open", "inside", "end"])
 sections = st.sampled_from(["system", "tools", "messages", "messages", "messages", "schema"])
-texts = st.builds(written, st.integers(0, 50), st.sampled_from([1, 30, 400, 2_100, 6_000]))
+texts = st.builds(written, st.integers(0, 50), st.sampled_from([1, 30, 400, 2_100, 6_000, 40_000]))
 segment_lists = st.lists(
     st.builds(Segment, st.lists(st.tuples(sections, texts), min_size=1, max_size=2).map(tuple), edges), max_size=8
 )
@@ -96,24 +96,29 @@ def test_looked_up_equals_counted(segments: list[Segment], name: str, keep: int)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(TOKENIZERS), edges, st.integers(1_100, 9_000))
+@given(st.integers(0, 10_000), st.sampled_from(TOKENIZERS), edges, st.integers(30_000, 60_000))
 def test_pieces_of_a_text_sum_to_the_whole(seed: int, name: str, edge: Edge, length: int) -> None:
     tokenizer, segment = registry.get_tokenizer(name), Segment((("messages", written(seed, length)),), edge)
-    units = list(units_of(segment, tokenizer))
-    whole = tokenizer.count(segment.text, edge)
-    assert "".join(unit.spans[0][1] for unit in units) == segment.text
-    assert sum(tokenizer.count(unit.spans[0][1], unit.edge) for unit in units) == whole
-    middle = len(units) // 2
-    parts = [*joined(units[:middle]), *joined(units[middle:])]
-    assert len(parts) <= 2
-    assert sum(tokenizer.count(part.spans[0][1], part.edge) for part in parts) == whole
+    run = make_run([segment], tokenizer, b"", LONG_CHARS)
+    whole, number = tokenizer.count(segment.text, edge), len(run.units)
+    pieces = [one_job(run, at, at + 1) for at in range(number)]
+    assert "".join(piece.spans[0][1] for piece in pieces) == segment.text
+    assert sum(tokenizer.count(piece.spans[0][1], piece.edge) for piece in pieces) == whole
+    halves = [one_job(run, 0, (number + 1) // 2), *run.jobs((number + 1) // 2, number)]
+    assert len(halves) <= 2
+    assert sum(tokenizer.count(half.spans[0][1], half.edge) for half in halves) == whole
+
+
+def one_job(run: Run, first: int, last: int) -> Job:
+    (job,) = run.jobs(first, last)
+    return job
 
 
 def test_only_a_tokenizer_that_proves_it_has_its_texts_cut() -> None:
-    segment = Segment((("messages", written(1, 20_000)),), "inside")
-    assert len(list(units_of(segment, registry.get_tokenizer("o200k_base")))) == 1
-    assert len(list(units_of(segment, registry.get_tokenizer("claude-v3", "reference")))) == 1
-    assert len(list(units_of(segment, registry.get_tokenizer("claude-v3")))) > 10
+    segment = Segment((("messages", written(1, 40_000)),), "inside")
+    assert len(cuts_of(segment, registry.get_tokenizer("o200k_base"))) == 0
+    assert len(cuts_of(segment, registry.get_tokenizer("claude-v3", "reference"))) == 0
+    assert len(cuts_of(segment, registry.get_tokenizer("claude-v3"))) > 10
 
 
 @pytest.mark.parametrize(("edge", "expected"), [
@@ -128,8 +133,7 @@ def test_edges_of_pieces(edge: Edge, expected: list[str]) -> None:
 def test_a_text_full_of_lines_that_cannot_be_cut_takes_linear_time() -> None:
     tokenizer = registry.get_tokenizer("claude-v3")
     began = time.perf_counter()
-    units = list(units_of(Segment((("messages", " \n" * 500_000),), "inside"), tokenizer))
-    assert len(units) == 1
+    assert len(cuts_of(Segment((("messages", " \n" * 500_000),), "inside"), tokenizer)) == 0
     assert time.perf_counter() - began < 5
 
 
@@ -201,15 +205,15 @@ def test_a_run_is_kept_by_tokenizer_edge_section_and_cut() -> None:
         [("media", "ab"), ("messages", "c")], [("messages", "ab"), ("media", "c")],
     ]
     keys = [
-        make_run([Segment((span,), edge) for span in spans], tokenizer, secret, CACHE_FROM_CHARS).keys[len(spans)]
+        make_run([Segment((span,), edge) for span in spans], tokenizer, secret, LONG_CHARS).keys[len(spans)]
         for spans in texts_ab for tokenizer in (o200k, gemma) for secret in (b"a" * 32, b"b" * 32)
         for edge in ("open", "inside")
     ]
-    keys += [make_run([Segment(tuple(spans))], o200k, b"a" * 32, CACHE_FROM_CHARS).keys[1] for spans in texts_ab[:2]]
+    keys += [make_run([Segment(tuple(spans))], o200k, b"a" * 32, LONG_CHARS).keys[1] for spans in texts_ab[:2]]
     assert len(set(keys)) == len(keys)
     long = written(1, 3_000)
     in_sections = [
-        make_run([Segment(((section, long),))], o200k, b"a" * 32, CACHE_FROM_CHARS).keys[1]
+        make_run([Segment(((section, long),))], o200k, b"a" * 32, LONG_CHARS).keys[1]
         for section in ("messages", "media")
     ]
     assert len(set(in_sections)) == 2

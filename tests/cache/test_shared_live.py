@@ -140,7 +140,6 @@ def test_small_texts_never_ask_redis(pair: tuple[httpx.Client, httpx.Client], re
     assert asked == [
         metric(client, "tallystick_cache_lookups_total", tier="redis", outcome=how) for how in ("hit", "miss")
     ]
-    assert metric(client, "tallystick_cache_lookups_total", tier="redis", outcome="skipped") >= 30
 
 
 def test_where_counting_is_faster_redis_is_not_asked(redis: RedisServer) -> None:
@@ -150,7 +149,7 @@ def test_where_counting_is_faster_redis_is_not_asked(redis: RedisServer) -> None
         with served(proxy.url, redis_seconds=1) as server, asking(server) as client:
             wait_until(lambda: metric(client, "tallystick_redis_round_trip_seconds") > 0.05)
             for i in range(5):
-                assert client.post(COUNT, json=conversation("gpt-4o", 20, ("far", i))).status_code == 200
+                assert client.post(COUNT, json=conversation("gpt-4o", 30, ("far", i))).status_code == 200
             assert metric(client, "tallystick_cache_lookups_total", tier="redis", outcome="skipped") == 5
             assert metric(client, "tallystick_cache_lookups_total", tier="redis", outcome="miss") == 0
             assert metric(client, "tallystick_count_seconds_per_mib", tokenizer="o200k_base") > 0
