@@ -46,6 +46,13 @@ COUNT_HEADERS: Mapping[str, Schema] = {
     "X-Tallystick-Cost": {"schema": {"type": "string"}, "description": "Decimal USD, or unknown."},
 }
 
+SECURITY_SCHEMES: Mapping[str, Schema] = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "Where keys are asked for; any of these."},
+    "anthropicKey": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+    "googleKey": {"type": "apiKey", "in": "header", "name": "x-goog-api-key"},
+    "queryKey": {"type": "apiKey", "in": "query", "name": "key"},
+}
+
 REFUSED = "Refused: code is stable, field is the JSON path of the culprit."
 BUSY = "Too busy, or a tokenizer is not available; Retry-After says when to come again."
 IN_ENVELOPE = " In the provider's own error envelope."
@@ -80,7 +87,8 @@ def make_document(rows: Iterable[Described], models: Iterable[type[BaseModel]] =
             "summary": "How many input tokens will this request be billed for?",
         },
         "paths": paths,
-        "components": {"schemas": schemas["$defs"]},
+        "components": {"schemas": schemas["$defs"], "securitySchemes": SECURITY_SCHEMES},
+        "security": [{}, *({name: []} for name in SECURITY_SCHEMES)],
     }
 
 
