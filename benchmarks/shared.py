@@ -8,7 +8,7 @@ import shutil
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -108,16 +108,16 @@ def burst() -> None:
 
 
 def faults(redis: RedisServer) -> None:
-    print(f"latency of 60 KB conversations, half of them new, {CONNECTIONS} connections, {SECONDS:g} s each (ms)")
-    with server(cache_bytes=0) as one:
-        _measure("no cache at all", one)
-    for ask in ("worthwhile", "always"):
-        with FaultyProxy(redis.port) as proxy, server(proxy.url, ask_redis=ask) as one:
-            with httpx.Client(base_url=one.url) as client:
-                _wait(lambda: metric(client, "tallystick_redis_up") == 1)
-            for name, fault in _faults(redis, proxy):
-                with fault:
-                    _measure(f"{ask}, {name}", one)
+    print(f"60 KB conversations, half of them new, {CONNECTIONS} connections, {SECONDS:g} s each: ms with Redis, and")
+    print("in the same seconds ms of a server that has no cache at all")
+    with server(cache_bytes=0) as plain:
+        for ask in ("worthwhile", "always"):
+            with FaultyProxy(redis.port) as proxy, server(proxy.url, ask_redis=ask) as shared:
+                with httpx.Client(base_url=shared.url) as client:
+                    _wait(lambda: metric(client, "tallystick_redis_up") == 1)
+                for name, fault in _faults(redis, proxy):
+                    with fault:
+                        _measure(f"{ask}, {name}", (shared, plain))
 
 
 def _faults(redis: RedisServer, proxy: FaultyProxy) -> Iterator[tuple[str, AbstractContextManager[None]]]:
@@ -145,13 +145,14 @@ def _set(begin: Callable[[], object], end: Callable[[], object]) -> Iterator[Non
         time.sleep(0.5)
 
 
-def _measure(name: str, one: LiveServer) -> None:
+def _measure(name: str, servers: Sequence[LiveServer]) -> None:
+    """Each connection asks the servers in turn, so that whatever else the machine does hits all alike."""
     bodies = [conversation(model, 60, (name, i)) for i in range(10) for model in MODELS]
-    seconds: list[float] = []
+    seconds: list[list[float]] = [[] for _ in servers]
     bad = 0
     numbers, deadline = count(), time.monotonic() + SECONDS
 
-    def work(client: httpx.Client) -> None:
+    def work(clients: Sequence[httpx.Client]) -> None:
         nonlocal bad
         while time.monotonic() < deadline:
             number = next(numbers)
@@ -159,17 +160,21 @@ def _measure(name: str, one: LiveServer) -> None:
             # Every other one begins anew, so that nothing of it is known; the others are known but for a field.
             new = body.replace(b'"content": "', b'"content": "%d ' % number, 1)
             body = new if number % 2 else body[:-1] + b', "number": %d}' % number
-            began = time.perf_counter()
-            bad += client.post(COUNT, content=body).status_code != 200
-            seconds.append(1000 * (time.perf_counter() - began))
+            for which, client in enumerate(clients):
+                began = time.perf_counter()
+                bad += client.post(COUNT, content=body).status_code != 200
+                seconds[which].append(1000 * (time.perf_counter() - began))
 
-    with httpx.Client(base_url=one.url, timeout=60) as client, ThreadPoolExecutor(CONNECTIONS) as pool:
-        for done in [pool.submit(work, client) for _ in range(CONNECTIONS)]:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(httpx.Client(base_url=one.url, timeout=60)) for one in servers]
+        pool = stack.enter_context(ThreadPoolExecutor(CONNECTIONS))
+        for done in [pool.submit(work, clients) for _ in range(CONNECTIONS)]:
             done.result()
-    ordered = sorted(seconds)
-    p99 = ordered[int(0.99 * len(ordered))]
-    print(f"  {name:24} median {statistics.median(ordered):6.1f}   p99 {p99:6.1f}   longest {ordered[-1]:6.1f}   "
-          f"{len(ordered):5} answers, {bad} not 200")
+    shown = "   |   ".join(
+        f"median {statistics.median(one):6.1f}  p99 {sorted(one)[int(0.99 * len(one))]:6.1f}  longest {max(one):6.1f}"
+        for one in seconds
+    )
+    print(f"  {name:24} {shown}   {len(seconds[0])} answers each, {bad} not 200")
 
 
 def _wait(true: Callable[[], bool]) -> None:
