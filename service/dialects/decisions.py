@@ -38,7 +38,7 @@ from service.dialects.decision_bodies import (
 )
 from service.dialects.native_schema import CountBody
 from service.dialects.usages import read_usage
-from service.errors import InvalidRequest
+from service.errors import InvalidRequest, ServiceError
 from service.leases import Leases
 from service.named_budgets import Budget
 from service.pricing import quote
@@ -127,7 +127,14 @@ def compare_models(value: Json, _params: Mapping[str, str], deciders: Deciders) 
     def count(model_ref: str) -> TokenCount:
         return deciders.counter.count(_count_request({**value, "model": model_ref}, body))
 
-    rows = compare(body.models, count, catalog.resolve, body.output_tokens)
+    def resolve(model_ref: str) -> CatalogModel:
+        try:
+            return catalog.resolve(model_ref)
+        except ServiceError as error:
+            error.field = f"models[{body.models.index(model_ref)}]"
+            raise
+
+    rows = compare(body.models, count, resolve, body.output_tokens)
     cheapest = next((row.model_ref for row in rows if row.quote is not None and row.quote.total is not None), None)
     counts = tuple(row.count for row in rows if row.count is not None)
     return Decided({"rows": [row_json(row) for row in rows], "cheapest": cheapest}, counts)
@@ -241,6 +248,9 @@ def list_models(_value: Json, params: Mapping[str, str], _deciders: Deciders) ->
     limit = _whole(params, "limit", 100, _MOST_ROWS)
     search, provider = params.get("search", "").lower(), params.get("provider", "")
     family, after = params.get("family", ""), params.get("page_token", "")
+    prices = params.get("prices", "false")
+    if prices not in ("true", "false"):
+        raise InvalidRequest("prices must be true or false.", field="prices")
     found = [
         model for model in catalog.current().models()
         if search in model.model_id and provider in ("", model.provider_id) and family in ("", model.family.name)
@@ -248,7 +258,7 @@ def list_models(_value: Json, params: Mapping[str, str], _deciders: Deciders) ->
     page = [model for model in found if model.model_id > after][:limit]
     more = bool(page) and page[-1].model_id != found[-1].model_id
     return Decided({
-        "models": [catalog_json(model, prices=False) for model in page], "total": len(found),
+        "models": [catalog_json(model, prices=prices == "true") for model in page], "total": len(found),
         "next_page_token": page[-1].model_id if more else None, "prices_version": catalog.version(),
     })
 

@@ -140,6 +140,7 @@ def test_comparison_is_cheapest_first_and_keeps_errors_apart() -> None:
     answer = _ask("compare", {"models": ["gpt-4", "grok-4", "gpt-4o", "gpt-4o-mini"], "text": "hello"})
     assert [row["model_ref"] for row in answer["rows"]] == ["gpt-4o-mini", "gpt-4o", "gpt-4", "grok-4"]
     assert answer["rows"][-1]["error"]["code"] == "unknown_model"
+    assert answer["rows"][-1]["error"]["field"] == "models[1]"
     assert answer["cheapest"] == "gpt-4o-mini"
 
 
@@ -274,6 +275,16 @@ def test_models_are_listed_page_by_page() -> None:
     assert seen == [model["id"] for model in whole["models"]]
     assert {model["id"] for model in _ask("list_models", None, search="GPT-4o")["models"]} >= {"gpt-4o", "gpt-4o-mini"}
     assert _ask("list_models", None, search="no such")["models"] == []
+
+
+def test_models_are_listed_with_prices_where_asked() -> None:
+    listed = _ask("list_models", None, search="gpt-4o", prices="true")["models"]
+    (model,) = (row for row in listed if row["id"] == "gpt-4o")
+    assert model == _ask("get_model", None, model_id="gpt-4o")
+    assert "prices" not in _ask("list_models", None, search="gpt-4o")["models"][0]
+    with pytest.raises(InvalidRequest) as caught:
+        _ask("list_models", None, prices="yes")
+    assert caught.value.field == "prices"
 
 
 @pytest.mark.parametrize("limit", ["0", "501", "-1", "x", "", "١"])
