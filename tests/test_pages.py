@@ -86,8 +86,8 @@ async def test_nothing_from_elsewhere_and_nothing_inline_may_run(client: httpx.A
     "path",
     [
         "/web/", "/web", "/web/x", "/web/x/", "/web/x/../settings.py", "/web/x/%2e%2e/settings.py",
-        "/web/x//etc/passwd", "/web/x/..%2fsettings.py", "/web/x/js", "/web/x/js/", "/web/x/index.html", "/web/x/js/main.js/",
-        "/web/x/js%00/main.js",
+        "/web/x//etc/passwd", "/web/x/..%2fsettings.py", "/web/x/js", "/web/x/js/", "/web/x/index.html",
+        "/web/x/js/main.js/", "/web/x/js%00/main.js",
     ],
 )
 async def test_only_files_of_the_folder_are_served(client: httpx.AsyncClient, path: str) -> None:

@@ -32,6 +32,7 @@ _PAGE = {
     "provider": "Of this provider alone.",
     "family": "Of this family alone.",
     "limit": "Models a page: 1 to 500, 100 when absent.",
+    "prices": "true: each with today's prices, as /v1/models/{model_id} has them.",
     "page_token": "next_page_token of the page before.",
 }
 

@@ -23,9 +23,7 @@ READY = {
 
 DRESSES = {
     "desktop-light-en": {"viewport": DESKTOP, "locale": "en-US", "color_scheme": "light"},
-    "desktop-dark-ko": {"viewport": DESKTOP, "locale": "ko-KR", "color_scheme": "dark"},
-    "phone-light-ko": {"viewport": PHONE, "locale": "ko-KR", "color_scheme": "light"},
-    "phone-dark-en": {"viewport": PHONE, "locale": "en-US", "color_scheme": "dark"},
+    "phone-dark-ko": {"viewport": PHONE, "locale": "ko-KR", "color_scheme": "dark"},
 }
 
 
@@ -47,7 +45,6 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(visit: Visit, dr
     for tab, ready in READY.items():
         page.locator(f"#tab-{tab}").click()
         expect(page.locator(ready).first).to_be_visible()
-        page.wait_for_load_state("networkidle")
         screenshot(page, f"{tab}-{dress}")
         found += [f"{tab}: {line}" for line in findings(page)]
         width, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")

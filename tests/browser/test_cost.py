@@ -67,6 +67,21 @@ def test_the_catalog_is_searched_and_a_model_taken_into_the_sum(visit: Visit) ->
     expect(table.get_by_role("row", name="claude-haiku-4-5")).to_be_visible()
 
 
+def test_the_catalog_is_sorted_by_price_and_what_has_none_comes_last(visit: Visit) -> None:
+    page = visit("cost")
+    table = page.get_by_role("table", name="Catalog")
+    sorter = table.get_by_role("columnheader", name="Output").get_by_role("button")
+    prices = table.get_by_role("row").locator("td:nth-child(8)")
+    sorter.click()
+    expect(table.get_by_role("columnheader", name="Output")).to_have_attribute("aria-sort", "ascending")
+    cheap = [Decimal(text.split()[0].removeprefix("$")) for text in prices.all_inner_texts()]
+    assert cheap == sorted(cheap)
+    sorter.click()
+    dear = [Decimal(text.split()[0].removeprefix("$").replace(",", "")) for text in prices.all_inner_texts()]
+    assert dear == sorted(dear, reverse=True)
+    assert dear[0] > cheap[-1]
+
+
 def test_an_unknown_price_is_unknown_and_never_nothing(visit: Visit, live: LiveServer) -> None:
     answer = httpx.post(f"{live.url}/v1/estimateCost", json={"model": "claude-1", "usage": {"input": 10}}).json()
     assert answer["total"] is None

@@ -4,12 +4,11 @@ import { get } from './api.js';
 
 let models = null;
 let tokenizers = null;
-const details = new Map();
 
 /** What models are compared before the reader chose others. */
 export const USUAL_MODELS = ['gpt-5', 'claude-opus-4-8', 'claude-sonnet-4-5', 'gemini-2.5-pro'];
 
-/** Every listed model, without prices. A failure is not remembered. */
+/** Every listed model with today's prices. A failure is not remembered. */
 export function listModels() {
   models ??= allPages().catch((error) => { models = null; throw error; });
   return models;
@@ -19,20 +18,11 @@ async function allPages() {
   const found = [];
   let after = '';
   do {
-    const page = await get(`v1/models?limit=500${after && `&page_token=${encodeURIComponent(after)}`}`);
+    const page = await get(`v1/models?limit=500&prices=true${after && `&page_token=${encodeURIComponent(after)}`}`);
     found.push(...page.models);
     after = page.next_page_token;
   } while (after);
   return found;
-}
-
-/** One model with its prices. */
-export function modelDetail(id) {
-  if (!details.has(id)) {
-    const path = `v1/models/${id.split('/').map(encodeURIComponent).join('/')}`;
-    details.set(id, get(path).catch((error) => { details.delete(id); throw error; }));
-  }
-  return details.get(id);
 }
 
 /** Every tokenizer by name. */

@@ -90,6 +90,7 @@ let openPlace = () => {};
 function turnLanguage() {
   chooseLanguage(currentLanguage() === 'ko' ? 'en' : 'ko');
   build();
+  document.querySelector('.head button[lang]').focus();
 }
 
 window.addEventListener('hashchange', () => openPlace());

@@ -172,6 +172,7 @@ export const en = {
   'turns.about': 'What each turn adds to the count, given all before it.',
   'turns.none': 'This body has no list of turns.',
   'turns.too_many': 'More than {most} turns: too many to weigh one by one here.',
+  'turns.failed': 'The turns could not be weighed one by one.',
   'turns.turn': 'Turn',
   'turns.role': 'Role',
   'turns.begins': 'Begins',

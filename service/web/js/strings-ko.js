@@ -172,6 +172,7 @@ export const ko = {
   'turns.about': '앞의 것이 모두 있을 때 각 차례가 더하는 토큰입니다.',
   'turns.none': '이 본문에는 차례 목록이 없습니다.',
   'turns.too_many': '차례가 {most}개를 넘어 하나하나 달아 볼 수 없습니다.',
+  'turns.failed': '차례를 하나하나 달아 볼 수 없었습니다.',
   'turns.turn': '차례',
   'turns.role': '역할',
   'turns.begins': '첫머리',

@@ -217,6 +217,7 @@ export function createTokenView({ label, onselect = () => {} }) {
     box.removeAttribute('role');
     box.removeAttribute('aria-label');
     box.removeAttribute('aria-activedescendant');
+    setStale(false);
     spacer.style.height = 'auto';
     window_.style.transform = '';
     put(window_, message && h('p', { class: 'hint' }, message));

@@ -1,20 +1,19 @@
 // Tab 5: the catalog as a table, and what a month of calls costs. The address carries the numbers.
 
 import { post, wasAborted } from '../api.js';
-import { listModels, modelDetail, USUAL_MODELS } from '../catalog.js';
-import { debounced, h, latest, newId, put } from '../dom.js';
-import { methodBadge } from '../format.js';
-import { number, t } from '../i18n.js';
+import { USUAL_MODELS } from '../catalog.js';
+import { mountCatalog } from '../catalogtable.js';
+import { h, latest, newId, put } from '../dom.js';
+import { t } from '../i18n.js';
 import { decimal, dollars, order, times } from '../money.js';
 import { createSelect, modelInput, numberInput } from '../pickers.js';
-import { currentPlace, setPlace } from '../place.js';
+import { setPlace } from '../place.js';
 import { hint, problem } from '../problem.js';
 
 const TIERS = ['standard', 'batch', 'flex', 'priority'];
-const PAGE = 20;
 const MOST_COMPARED = 12;
 
-const state = { models: [...USUAL_MODELS], calls: 100_000, input: 3000, cached: 50, output: 400, tier: 'standard', search: '', provider: '', page: 0 };
+const state = { models: [...USUAL_MODELS], calls: 100_000, input: 3000, cached: 50, output: 400, tier: 'standard' };
 
 const NUMBERS = { calls: 1_000_000_000, input: 10_000_000, cached: 100, output: 1_000_000 };
 
@@ -34,7 +33,7 @@ const placeOf = () => String(new URLSearchParams({
 })).replaceAll('%2C', ',');
 
 export function mount(panel) {
-  const result = h('div', { 'aria-live': 'polite' });
+  const result = h('div', {});
   const chips = h('ul', { class: 'chips', 'aria-label': t('picker.chosen') });
   const linkId = newId('link');
   const link = h('input', { id: linkId, type: 'text', readOnly: true, onfocus: () => link.select() });
@@ -134,63 +133,4 @@ function costTable(rows) {
         h('td', { class: 'num' }, dollars(decimal(answer.total))), ['input', 'cache_read', 'output'].map((bucket) => bucketCell(answer, bucket)))),
       unpriced.map(({ model, answer }) => h('tr', {}, h('th', { scope: 'row' }, model), h('td', { colspan: 5 }, t('unknown'), ' – ', answer.reason))),
       failed.map(({ model, error }) => h('tr', { class: 'failed' }, h('th', { scope: 'row' }, model), h('td', { colspan: 5 }, problem(error)))))));
-}
-
-// ---------------------------------------------------------------- the catalog
-
-function mountCatalog(element, { isChosen, toggle }) {
-  const table = h('div', {});
-  const searchId = newId('search');
-  const search = h('input', { id: searchId, type: 'search', value: state.search, placeholder: t('cost.search_hint'), autocomplete: 'off', oninput: debounced(() => { state.search = search.value; state.page = 0; draw(); }, () => 120) });
-  const providerSlot = h('div', {});
-  let models = null;
-
-  put(element, h('div', { class: 'fields' }, h('div', { class: 'field search' }, h('label', { for: searchId }, t('cost.search')), search), providerSlot), table);
-  listModels().then((found) => {
-    models = found;
-    const providers = [...new Set(found.map((model) => model.provider))].sort();
-    put(providerSlot, createSelect({
-      label: t('cost.provider'), value: state.provider, options: [['', t('cost.any')], ...providers.map((name) => [name, name])],
-      onchange: (name) => { state.provider = name; state.page = 0; draw(); },
-    }).element);
-    draw();
-  }).catch((error) => put(table, problem(error)));
-
-  function draw() {
-    if (models === null) return;
-    const words = state.search.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = models.filter((model) => (state.provider === '' || model.provider === state.provider)
-      && words.every((word) => `${model.id} ${model.provider} ${model.tokenizer}`.includes(word)));
-    const pages = Math.max(1, Math.ceil(found.length / PAGE));
-    state.page = Math.min(state.page, pages - 1);
-    const shown = found.slice(state.page * PAGE, (state.page + 1) * PAGE);
-    const turn = (by, key) => h('button', { type: 'button', class: 'quiet', disabled: state.page + by < 0 || state.page + by >= pages, onclick: () => { state.page += by; draw(); } }, t(key));
-    put(table,
-      h('p', { class: 'muted', role: 'status' }, t('cost.found', { found: found.length, all: models.length })),
-      h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('cost.catalog') }, h('table', {},
-        h('caption', { class: 'visually-hidden' }, t('cost.catalog')),
-        h('thead', {}, h('tr', {}, ['cost.compare', 'compare.model', 'cost.provider', 'cost.window', 'cost.max_output', 'cost.input_price', 'cost.cached_price', 'cost.output_price', 'compare.tokenizer', 'compare.method'].map((key, index) => h('th', { scope: 'col', class: index > 2 && index < 8 ? 'num' : null }, t(key))))),
-        h('tbody', {}, shown.map((model) => modelRow(model, isChosen, toggle))))),
-      pages > 1 && h('div', { class: 'pager' }, turn(-1, 'page.previous'), turn(1, 'page.next'), h('span', {}, t('page.of', { page: state.page + 1, pages }))));
-  }
-
-  return draw;
-}
-
-function modelRow(model, isChosen, toggle) {
-  const prices = ['input', 'cache_read', 'output'].map(() => h('td', { class: 'num' }, '…'));
-  modelDetail(model.id).then((detail) => ['input', 'cache_read', 'output'].forEach((bucket, index) => put(prices[index], priceText(detail.prices?.rates[bucket]))))
-    .catch(() => prices.forEach((cell) => put(cell, t('unknown'))));
-  const tokens = (value) => h('td', { class: 'num' }, value === null ? t('unknown') : number(value));
-  return h('tr', {},
-    h('td', {}, h('input', { type: 'checkbox', checked: isChosen(model.id), 'aria-label': t('cost.compare_one', { name: model.id }), onchange: () => toggle(model.id) })),
-    h('th', { scope: 'row' }, model.id), h('td', {}, model.provider), tokens(model.context_window), tokens(model.max_output_tokens), prices,
-    h('td', {}, h('code', {}, model.tokenizer)), h('td', {}, methodBadge(model.methods.text)));
-}
-
-/** Dollars for a million tokens, with the steps that a long input climbs. */
-function priceText(rate) {
-  if (!rate) return t('unknown');
-  const perMillion = (price) => dollars(times(decimal(price), 1_000_000 / rate.per));
-  return rate.steps.map((step) => (step.above_input_tokens ? h('small', {}, ` ${t('cost.above', { price: perMillion(step.price), tokens: step.above_input_tokens })}`) : perMillion(step.price)));
 }

@@ -13,7 +13,7 @@ const SPANS = [1, 7, 30, 90];
 const state = { days: 7, measure: 'input_tokens' };
 
 export function mount(panel) {
-  const out = h('div', { 'aria-live': 'polite' });
+  const out = h('div', {});
   const load = latest(async (signal) => {
     try {
       const range = rangeOf(state.days);

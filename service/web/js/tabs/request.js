@@ -22,7 +22,8 @@ const pretty = (body) => JSON.stringify(body, null, 2);
 const state = { text: pretty(REQUESTS[0].body), model: '', dialect: '' };
 
 export function mount(panel) {
-  const result = h('div', { 'aria-live': 'polite' });
+  const result = h('div', {});
+  const said = h('p', { class: 'visually-hidden', role: 'status' });
   const turns = h('div', {});
   const table = h('div', {});
   const { element: modelField, input: modelName } = modelInput({
@@ -47,6 +48,7 @@ export function mount(panel) {
     try {
       const [count, verdict] = await Promise.all([post('v1/countTokens', asked, signal), checkBudget(asked, signal)]);
       put(result, countView(count, verdict));
+      said.textContent = `${number(count.input_tokens)} ${t('request.tokens')}, ${t(`method.${count.method}`)}`;
     } catch (error) {
       if (!wasAborted(error)) put(result, problem(error, takeName));
     }
@@ -56,7 +58,7 @@ export function mount(panel) {
     try {
       put(turns, await turnTable(asked, signal));
     } catch (error) {
-      if (!wasAborted(error)) put(turns);
+      if (!wasAborted(error)) put(turns, hint(t('turns.failed')));
     }
   });
 
@@ -79,7 +81,7 @@ export function mount(panel) {
     h('div', { class: 'columns' },
       h('section', { class: 'card', 'aria-label': t('request.body') },
         h('div', { class: 'fields' }, modelField, dialect.element), editor.element),
-      h('section', { class: 'card', 'aria-label': t('request.result') }, result)),
+      h('section', { class: 'card', 'aria-label': t('request.result') }, said, result)),
     h('section', { class: 'card', 'aria-label': t('request.turns') }, h('h3', {}, t('request.turns')), turns),
     h('section', { class: 'card', 'aria-label': t('request.others') }, h('h3', {}, t('request.others')), picker.element, table));
   refresh();
@@ -99,26 +101,25 @@ export function mount(panel) {
     compareIt(asked);
   }
 
-  /** What countTokens takes, or null where the text is no request yet; then the page says why. */
-  function readBody() {
+  /** Says why there is nothing to count yet. */
+  function showNothing(why) {
+    put(result, why);
     put(turns, hint(t('request.none')));
     put(table, hint(t('request.none')));
-    if (state.text.trim() === '') {
-      put(result, hint(t('request.none')));
-      return null;
-    }
+    return null;
+  }
+
+  /** What countTokens takes, or null where the text is no request yet. */
+  function readBody() {
+    if (state.text.trim() === '') return showNothing(hint(t('request.none')));
     let request;
     try {
       request = JSON.parse(state.text);
     } catch (error) {
-      put(result, problem(new ApiError(0, { code: 'not_json', message: error.message, field: null })));
-      return null;
+      return showNothing(problem(new ApiError(0, { code: 'not_json', message: error.message, field: null })));
     }
     const model = state.model || request?.model;
-    if (typeof model !== 'string' || model === '') {
-      put(result, hint(t('request.no_model')));
-      return null;
-    }
+    if (typeof model !== 'string' || model === '') return showNothing(hint(t('request.no_model')));
     return { model, request, ...(state.dialect && { dialect: state.dialect }) };
   }
 }
