@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 REDIS_SECONDS = 2.0
 """Longest wait for keys in Redis: nobody's request waits for it."""
 
+REDIS_REFRESH_SECONDS = 5.0
+"""How often Redis is asked whether keys have changed."""
+
 
 class Exposed(Exception):
     """Anybody on the network could use the service; the message says what to do."""
@@ -42,9 +45,10 @@ def open_keys(settings: Settings) -> Keys | None:
     store = find_store(settings)
     if store is None:
         return None
+    if not isinstance(store, FileStore):
+        return Keys(store, REDIS_REFRESH_SECONDS)
     keys = Keys(store)
-    if isinstance(store, FileStore):
-        keys.load()
+    keys.load()
     return keys
 
 

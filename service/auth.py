@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterator, Sequence
 
 from starlette.routing import BaseRoute, Match, Mount, Route
@@ -51,8 +52,10 @@ class Keys:
     Until the first load `ring` is None, and nobody is let in.
     """
 
-    def __init__(self, store: KeyStore) -> None:
+    def __init__(self, store: KeyStore, seconds: float = 0.0) -> None:
         self.store = store
+        self._seconds = seconds
+        self._refreshed_at = -seconds
         self.ring: KeyRing | None = None
         self._version: object = None
         self._complaint = ""
@@ -64,7 +67,14 @@ class Keys:
         LOG.info("keys read", extra={"fields": {"keys": len(self.ring.by_id)}})
 
     def refresh(self, *, force: bool = False) -> None:
-        """Load where there is something new, or by `force`; where that fails, keep what was. May block."""
+        """Load where there is something new, or by `force`; where that fails, keep what was. May block.
+
+        The store is looked at every `seconds` at most, once there are keys.
+        """
+        now = time.monotonic()
+        if not force and self.ring is not None and now - self._refreshed_at < self._seconds:
+            return
+        self._refreshed_at = now
         try:
             if force or self.ring is None or self.store.version() != self._version:
                 self.load()
