@@ -62,6 +62,17 @@ export function debounced(run, delay) {
   };
 }
 
+/** Waits for milliseconds; rejects as a fetch does when the signal aborts. */
+export function pause(delay, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, delay);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
 /** Wraps `run(signal, ...)` so that a newer call aborts the older one. */
 export function latest(run) {
   let controller = new AbortController();

@@ -2,7 +2,7 @@
 
 import { ApiError, post, wasAborted } from '../api.js';
 import { spelling } from '../chips.js';
-import { debounced, h, latest, newId, put } from '../dom.js';
+import { h, latest, newId, pause, put } from '../dom.js';
 import { STREAMS } from '../examples.js';
 import { t } from '../i18n.js';
 import { createTokenizerSelect } from '../pickers.js';
@@ -12,30 +12,31 @@ import { spaced, visible } from '../visible.js';
 
 const MOST = 2000;
 
+/** Milliseconds without a key before what was typed is asked about. */
+const WAIT = 200;
+
 const state = { tokenizer: STREAMS[0].tokenizer, text: STREAMS[0].text, ids: '' };
 
 export function mount(panel) {
   const textId = newId('text');
   const idsId = newId('ids');
-  const text = h('input', { id: textId, type: 'text', value: state.text, autocomplete: 'off', spellcheck: 'false', oninput: () => { state.text = text.value; textLater(); } });
-  const ids = h('textarea', { id: idsId, rows: 3, class: 'area mono', spellcheck: 'false', value: state.ids, oninput: () => { state.ids = ids.value; idsLater(); } });
+  const text = h('input', { id: textId, type: 'text', value: state.text, autocomplete: 'off', spellcheck: 'false', oninput: () => { state.text = text.value; decode(true, WAIT); } });
+  const ids = h('textarea', { id: idsId, rows: 3, class: 'area mono', spellcheck: 'false', value: state.ids, oninput: () => { state.ids = ids.value; decode(false, WAIT); } });
   const out = h('div', {});
   const tokenizer = createTokenizerSelect({
     label: t('cut.tokenizer'), value: state.tokenizer, usable: (row) => !row.name.startsWith('claude-v'),
     onchange: (name) => { state.tokenizer = name; decode(true); },
   });
-  const textLater = debounced(() => decode(true), () => 200);
-  const idsLater = debounced(() => decode(false), () => 200);
-
   const takeIds = async (signal) => {
     const answer = await post('v1/tokenize', { tokenizer: state.tokenizer, text: state.text, limit: MOST }, signal);
     state.ids = answer.tokens.map((token) => token.id).join(' ');
     ids.value = state.ids;
   };
 
-  /** One call for both: whoever types ids does not want those of a text that are still on their way. */
-  const decode = latest(async (signal, ofText) => {
+  /** One for both, and stopped at the first key: who types ids does not want those of a text still on their way. */
+  const decode = latest(async (signal, ofText, wait = 0) => {
     try {
+      await pause(wait, signal);
       if (ofText) await takeIds(signal);
       const given = state.ids.split(/[\s,[\]]+/).filter(Boolean);
       if (given.length === 0) {
