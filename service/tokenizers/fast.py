@@ -98,7 +98,7 @@ class SplintrTokenizer(Vocabulary):
 
     def _stray(self, text: str) -> VocabularyTokenizer | None:
         """The reference, when this text must go there."""
-        if self._detours.strays is None or text.isascii() or not self._detours.strays.search(text):
+        if self._detours.strays is None or text.isascii() or not self._detours.strays(text):
             return None
         return self._reference() if self._reference else None
 

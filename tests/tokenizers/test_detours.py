@@ -24,6 +24,16 @@ def test_texts_with_strays_are_counted_as_the_reference_counts_them(around: str)
         assert fast.count(text) == reference.count(text)
 
 
+def test_a_stray_is_found_wherever_it_stands_and_nothing_else_is() -> None:
+    find = detours_of("claude").strays
+    assert find is not None
+    for stray in STRAYS:
+        assert find(f"h\xe9llo \U0001f600 {stray} \ud800")
+    others = [chr(code) for code in range(0x80, 0x20000, 37) if not nfkc_strays().search(chr(code))]
+    assert not find("".join(others))
+    assert not find("")
+
+
 def test_without_the_detour_the_two_tables_differ() -> None:
     fast = get_tokenizer("claude", "fast")
     assert isinstance(fast, SplintrTokenizer)
