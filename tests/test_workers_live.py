@@ -154,7 +154,8 @@ def metric_files(process_ids: list[int]) -> list[str]:
 # ---------------------------------------------------------------- deaths
 
 
-def test_workers_end_with_their_parent() -> None:
+def test_workers_end_with_their_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # nobody is left to remove the folder of metrics
     with running_server(workers=2, warm="o200k_base") as server:
         workers = children(server)
         server.process.kill()
