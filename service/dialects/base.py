@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,15 +58,16 @@ def _read_json_again(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
         raise InvalidRequest(
             f"The body is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}."
         ) from None
-    except ValueError as error:
-        raise InvalidRequest(f"The body is not valid JSON: {error}.") from None
+    except ValueError:  # of int(): Python bounds the digits it reads, since the time grows with their square
+        most = sys.get_int_max_str_digits()
+        raise InvalidRequest(f"A number in the body is too long: at most {most} digits.") from None
     repaired = _repair(value, "", warnings)
     check_depth(repaired)
     return repaired, tuple(warnings)
 
 
 def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is not a JSON number")
+    raise InvalidRequest(f"The body is not valid JSON: {name} is not a JSON number.")
 
 
 def _too_deep(body: bytes) -> bool:

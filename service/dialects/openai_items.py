@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from service.dialects.base import as_object, as_text, each, optional_text
+from service.dialects.base import as_object, as_text, check_depth, each, optional_text
 from service.dialects.openai_parts import join, read_content, read_tools
 from service.errors import InvalidRequest
 from service.types import Json, Media, Message, Part, Role, Thinking, ToolAddition, ToolCall, ToolResult, Unknown
@@ -62,13 +62,15 @@ def _tool(part: Part, path: str) -> Message:
 
 
 def decode_arguments(value: Json) -> tuple[Json, str | None]:
-    """(decoded arguments, the string as sent): a string that is no JSON decodes to itself."""
+    """(decoded arguments, the string as sent): a string that is no JSON, or too deep, decodes to itself."""
     if not isinstance(value, str):
         return value if value is not None else {}, None
     try:
-        return json.loads(value), value
-    except (ValueError, RecursionError):
+        decoded = json.loads(value)
+        check_depth(decoded)  # the check of the body has seen a string only, and renderers recurse
+    except (ValueError, RecursionError, InvalidRequest):
         return value, value
+    return decoded, value
 
 
 def _function_call(item: Item, path: str) -> Message:

@@ -43,8 +43,8 @@ def _part(value: Json, path: str) -> Part:
     if isinstance(value, str):
         return Text(value, path)
     part = as_object(value, path)
-    kind = part.get("type")
-    if kind in TEXT_PARTS or (kind is None and "text" in part):
+    kind = optional_text(part.get("type"), join(path, "type"))
+    if kind in TEXT_PARTS or (not kind and "text" in part):
         return Text(optional_text(part.get("text"), join(path, "text")), path)
     if kind == "refusal":
         return Text(optional_text(part.get("refusal"), join(path, "refusal")), path)
@@ -56,7 +56,7 @@ def _part(value: Json, path: str) -> Part:
         return _audio(part, path)
     if kind == "video_url":
         return Media("video", "video/*", reference="video_url", path=path)
-    return Unknown(kind if isinstance(kind, str) else "part", part, path)
+    return Unknown(kind or "part", part, path)
 
 
 def _image(part: Mapping[str, Json], path: str) -> Media:
@@ -210,7 +210,7 @@ def read_tool_choice(value: Json, path: str, parallel: Json = None) -> ToolChoic
 
 
 def _mode(value: Json) -> Any:
-    return value if value in MODES else "auto"
+    return value if isinstance(value, str) and value in MODES else "auto"
 
 
 def _name_of(value: Json) -> str | None:

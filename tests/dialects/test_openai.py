@@ -128,11 +128,22 @@ def test_tool_calls_and_results() -> None:
     assert prompt.messages[2].parts[0].arguments == "not json"  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(("levels", "decoded"), [(90, True), (150, False), (900, False), (100_000, False)])
+def test_arguments_nested_too_deeply_stay_a_text(levels: int, decoded: bool) -> None:
+    raw = '{"a":' * levels + "1" + "}" * levels
+    prompt = read({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": raw}}]}]})
+    call = prompt.messages[0].parts[0]
+    assert isinstance(call, ToolCall)
+    assert call.raw_arguments == raw
+    assert (call.arguments == raw) is not decoded
+
+
 @pytest.mark.parametrize(
     ("choice", "wanted"),
     [
         (None, ToolChoice()), ("auto", ToolChoice()), ("none", ToolChoice("none")),
         ("required", ToolChoice("required")), ("made up", ToolChoice()),
+        ({"type": "allowed_tools", "mode": ["required"], "tools": []}, ToolChoice()),
         ({"type": "function", "function": {"name": "f"}}, ToolChoice("named", "f")),
         ({"type": "function", "name": "f"}, ToolChoice("named", "f")),
         ({"type": "custom", "custom": {"name": "f"}}, ToolChoice("named", "f")),
@@ -239,6 +250,9 @@ def test_a_string_is_a_user_message_and_instructions_are_the_system_prompt() -> 
         ("openai.chat", {"messages": [{"role": "robot"}]}, "messages[0].role"),
         ("openai.chat", {"messages": [{"role": "user", "content": 5}]}, "messages[0].content"),
         ("openai.chat", {"messages": [{"role": "user", "content": [5]}]}, "messages[0].content[0]"),
+        ("openai.chat", {"messages": [{"role": "user", "content": [{"type": ["secret"]}]}]},
+         "messages[0].content[0].type"),
+        ("openai.responses", {"input": [{"role": "user", "content": [{"type": {}}]}]}, "input[0].content[0].type"),
         ("openai.chat", {"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]},
          "messages[0].content[0].text"),
         ("openai.chat", {"messages": [{"role": "assistant", "tool_calls": [{"function": "f"}]}]},
