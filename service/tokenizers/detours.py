@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 
-from service.tokenizers.runs import cut_blank_runs
+from service.tokenizers.runs import cut_ascii_apart, cut_blank_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def finder_of_strays() -> Callable[[str], bool]:
 
 def detours_of(name: str) -> Detours:
     if name == "claude":
-        return Detours(strays=finder_of_strays())
+        return Detours(cut=cut_ascii_apart, strays=finder_of_strays())
     if name == "gemma3":
         return Detours(cut=cut_blank_runs)
     return Detours()

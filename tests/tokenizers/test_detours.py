@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers.normalizers import NFKC
 
-from service.tokenizers.detours import detours_of, nfkc_strays
-from service.tokenizers.fast import SplintrTokenizer
+from service.tokenizers.base import VocabularyTokenizer
+from service.tokenizers.detours import Detours, detours_of, nfkc_strays
+from service.tokenizers.fast import INLINE_CHARACTERS, SplintrTokenizer
 from service.tokenizers.registry import get_tokenizer
 
 STRAYS = nfkc_strays().findall("".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000))
@@ -51,4 +54,17 @@ def test_one_stray_in_a_batch_does_not_change_the_others() -> None:
 def test_only_two_vocabularies_need_a_way_round() -> None:
     assert detours_of("gemma3").cut is not None
     assert detours_of("claude").strays is not None
-    assert detours_of("o200k_base").cut is detours_of("o200k_base").strays is None
+    assert detours_of("o200k_base") == Detours()
+
+
+MIXED = st.sampled_from("a's.1 \n\t\r\xa0\xe9e\u0301\uff21\u3000\uac00\u1100\u1161\U0001f600")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(MIXED, min_size=1, max_size=30))
+def test_a_long_text_is_counted_in_parts_as_the_reference_counts_it_whole(text: str) -> None:
+    fast, reference = get_tokenizer("claude", "fast"), get_tokenizer("claude", "reference")
+    assert isinstance(fast, VocabularyTokenizer)
+    assert isinstance(reference, VocabularyTokenizer)
+    long = text * (1 + INLINE_CHARACTERS // len(text))
+    assert fast.encode(long) == reference.encode(long)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.tokenizers.runs import WHITE_SPACE, cut_before_words, cut_blank_runs, find_long_runs
+from service.tokenizers.runs import WHITE_SPACE, cut_ascii_apart, cut_before_words, cut_blank_runs, find_long_runs
 from tests.nasty_texts import BLANK_TEXTS, TEXTS
 
 
@@ -62,3 +62,17 @@ def test_blocks_have_about_the_size_asked_for() -> None:
 def test_no_part_is_long_when_blanks_are_mixed() -> None:
     parts = cut_blank_runs("\n " * 500_000)
     assert max(map(len, parts)) == 128
+
+
+@given(st.text(st.sampled_from("a.\n \t\u00e9\u0301\uac00\U0001f600"), max_size=60))
+def test_parts_apart_join_to_the_text_and_are_cut_between_a_visible_ascii_character_and_a_newline(text: str) -> None:
+    parts = cut_ascii_apart(text)
+    assert "".join(parts) == text
+    assert all(part[-1] in "a." for part in parts[:-1])
+    assert all(part[0] == "\n" for part in parts[1:])
+
+
+def test_lines_without_accents_stay_together() -> None:
+    plain = "one\ntwo\n" * 100
+    assert cut_ascii_apart(plain) == [plain]
+    assert [part.isascii() for part in cut_ascii_apart(f"{plain}th\xe9\n{plain}end")] == [True, False, True]
