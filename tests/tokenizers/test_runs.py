@@ -75,4 +75,4 @@ def test_parts_apart_join_to_the_text_and_are_cut_between_a_visible_ascii_charac
 def test_lines_without_accents_stay_together() -> None:
     plain = "one\ntwo\n" * 100
     assert cut_ascii_apart(plain) == [plain]
-    assert [part.isascii() for part in cut_ascii_apart(f"{plain}th\xe9\n{plain}end")] == [True, False, True]
+    assert [part.isascii() for part in cut_ascii_apart(f"{plain}th\xe9\n{plain}end")] == [True, False, True, True]
