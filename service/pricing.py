@@ -101,7 +101,7 @@ class Quote:
 def price_input(model: CatalogModel, input_tokens: int) -> InputCost | None:
     """What `input_tokens` cost now, uncached, at the standard tier; None where the price is not known.
 
-    Asked for every count: about 3 us when the rate is remembered (2-core machine, 2026-11).
+    Asked for every count: 2 us of processor time when the rate is remembered (2-core machine, 2026-11).
     """
     row = model.price
     rate = None if row is None else _rates(row, "standard", _minute(None)).get("input")
