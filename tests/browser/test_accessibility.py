@@ -15,8 +15,8 @@ pytestmark = pytest.mark.browser
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
 READY = {
-    "tokens": ".comparison tbody tr", "request": "#panel-request .comparison tbody tr", "cut": ".mergerow .tok",
-    "train": ".encoded", "cost": "#panel-cost .comparison tbody tr", "stream": ".emitted",
+    "tokens": "#panel-tokens table tbody tr", "request": "#panel-request .sticky tbody tr", "cut": ".mergerow .tok",
+    "train": ".encoded", "cost": "#panel-cost .sticky tbody tr", "stream": ".emitted",
     "dashboard": "#panel-dashboard section",
 }
 """Tab -> what is there once its answers are."""

@@ -70,7 +70,7 @@ def test_the_budget_is_met_against_the_window(visit: Visit) -> None:
 def test_what_cannot_be_counted_is_listed_with_what_is_assumed(visit: Visit) -> None:
     page = visit("request")
     page.get_by_label("Examples").select_option("OpenAI Responses with a picture")
-    table = page.get_by_role("group", name="Not countable from the body")
+    table = page.get_by_role("table", name="Not countable from the body")
     expect(table).to_contain_text("input[0].content[1]")
     assert number(table.get_by_role("cell").last.inner_text()) > 0
 

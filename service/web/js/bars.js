@@ -10,12 +10,28 @@ export const SECTIONS = ['system', 'tools', 'messages', 'media', 'schema', 'fram
 export function sectionBar(details) {
   const shown = SECTIONS.filter((name) => (details[name] ?? 0) > 0);
   const total = shown.reduce((sum, name) => sum + details[name], 0);
-  return h('div', { class: 'stack', role: 'img', 'aria-label': t('request.bar', { sections: shown.map((name) => `${t(`section.${name}`)} ${number(details[name])}`).join(', ') }) },
+  return h(
+    'div',
+    {
+      class: 'stack',
+      role: 'img',
+      'aria-label': t('request.bar', {
+        sections: shown.map((name) => `${t(`section.${name}`)} ${number(details[name])}`).join(', '),
+      }),
+    },
     shown.map((name) => {
       const share = details[name] / total;
-      return h('span', { class: `slice s-${name}`, css: { '--share': String(details[name]) }, title: `${t(`section.${name}`)}: ${number(details[name])}` },
-        share > 0.12 && h('span', {}, t(`section.${name}`)));
-    }));
+      return h(
+        'span',
+        {
+          class: `slice s-${name}`,
+          css: { '--share': String(details[name]) },
+          title: `${t(`section.${name}`)}: ${number(details[name])}`,
+        },
+        share > 0.12 && h('span', {}, t(`section.${name}`)),
+      );
+    }),
+  );
 }
 
 /**
@@ -24,15 +40,24 @@ export function sectionBar(details) {
  */
 export function meter(parts, label) {
   let left = 1;
-  return h('div', { class: 'meter', role: 'img', 'aria-label': label }, parts.map(([kind, share]) => {
-    const size = Math.max(0, Math.min(left, share));
-    left -= size;
-    return h('span', { class: `fill ${kind}`, css: { '--size': `${(size * 100).toFixed(3)}%` } });
-  }));
+  return h(
+    'div',
+    { class: 'meter', role: 'img', 'aria-label': label },
+    parts.map(([kind, share]) => {
+      const size = Math.max(0, Math.min(left, share));
+      left -= size;
+      return h('span', { class: `fill ${kind}`, css: { '--size': `${(size * 100).toFixed(3)}%` } });
+    }),
+  );
 }
 
 /** A share of a window in a table's cell. */
 export function shareCell(share) {
   if (share === null) return t('unknown');
-  return h('span', { class: 'sharecell' }, meter([[share > 1 ? 'over' : 'used', share]], percent(share)), percent(share));
+  return h(
+    'span',
+    { class: 'sharecell' },
+    meter([[share > 1 ? 'over' : 'used', share]], percent(share)),
+    percent(share),
+  );
 }

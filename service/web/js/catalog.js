@@ -10,7 +10,10 @@ export const USUAL_MODELS = ['gpt-5', 'claude-opus-4-8', 'claude-sonnet-4-5', 'g
 
 /** Every listed model with today's prices. A failure is not remembered. */
 export function listModels() {
-  models ??= allPages().catch((error) => { models = null; throw error; });
+  models ??= allPages().catch((error) => {
+    models = null;
+    throw error;
+  });
   return models;
 }
 
@@ -27,7 +30,11 @@ async function allPages() {
 
 /** Every tokenizer by name. */
 export function listTokenizers() {
-  tokenizers ??= get('v1/tokenizers').then((answer) => answer.tokenizers)
-    .catch((error) => { tokenizers = null; throw error; });
+  tokenizers ??= get('v1/tokenizers')
+    .then((answer) => answer.tokenizers)
+    .catch((error) => {
+      tokenizers = null;
+      throw error;
+    });
   return tokenizers;
 }

@@ -7,6 +7,7 @@ import { number, t } from './i18n.js';
 import { decimal, dollars, times } from './money.js';
 import { createSelect } from './pickers.js';
 import { problem } from './problem.js';
+import { cell, name, num, row, table } from './tables.js';
 
 const PAGE = 20;
 
@@ -28,10 +29,15 @@ const KEYS = {
 const ordered = (rate) => (rate ? Number(rate.steps[0].price) / rate.per : null);
 
 const COLUMNS = [
-  ['compare.model', 'id'], ['cost.provider', 'provider'], ['cost.window', 'window', true],
-  ['cost.max_output', 'max_output', true], ['cost.input_price', 'input_price', true],
-  ['cost.cached_price', 'cached_price', true], ['cost.output_price', 'output_price', true],
-  ['compare.tokenizer'], ['compare.method'],
+  ['compare.model', 'id'],
+  ['cost.provider', 'provider'],
+  ['cost.window', 'window', true],
+  ['cost.max_output', 'max_output', true],
+  ['cost.input_price', 'input_price', true],
+  ['cost.cached_price', 'cached_price', true],
+  ['cost.output_price', 'output_price', true],
+  ['compare.tokenizer'],
+  ['compare.method'],
 ];
 
 /**
@@ -40,26 +46,48 @@ const COLUMNS = [
  * @returns {() => void} draws it anew
  */
 export function mountCatalog(element, { isChosen, toggle }) {
-  const table = h('div', {});
+  const box = h('div', {});
   const searchId = newId('search');
   const search = h('input', {
-    id: searchId, type: 'search', value: state.search, placeholder: t('cost.search_hint'), autocomplete: 'off',
-    oninput: debounced(() => change({ search: search.value }), () => 120),
+    id: searchId,
+    type: 'search',
+    value: state.search,
+    placeholder: t('cost.search_hint'),
+    autocomplete: 'off',
+    oninput: debounced(
+      () => change({ search: search.value }),
+      () => 120,
+    ),
   });
   const providerSlot = h('div', {});
   let models = null;
 
-  put(element, h('div', { class: 'fields' },
-    h('div', { class: 'field search' }, h('label', { for: searchId }, t('cost.search')), search), providerSlot), table);
-  listModels().then((found) => {
-    models = found;
-    const providers = [...new Set(found.map((model) => model.provider))].sort();
-    put(providerSlot, createSelect({
-      label: t('cost.provider'), value: state.provider, options: [['', t('cost.any')], ...providers.map((name) => [name, name])],
-      onchange: (provider) => change({ provider }),
-    }).element);
-    draw();
-  }).catch((error) => put(table, problem(error)));
+  put(
+    element,
+    h(
+      'div',
+      { class: 'fields' },
+      h('div', { class: 'field search' }, h('label', { for: searchId }, t('cost.search')), search),
+      providerSlot,
+    ),
+    box,
+  );
+  listModels()
+    .then((found) => {
+      models = found;
+      const providers = [...new Set(found.map((model) => model.provider))].sort();
+      put(
+        providerSlot,
+        createSelect({
+          label: t('cost.provider'),
+          value: state.provider,
+          options: [['', t('cost.any')], ...providers.map((name) => [name, name])],
+          onchange: (provider) => change({ provider }),
+        }).element,
+      );
+      draw();
+    })
+    .catch((error) => put(box, problem(error)));
 
   function change(what) {
     Object.assign(state, { page: 0 }, what);
@@ -71,31 +99,55 @@ export function mountCatalog(element, { isChosen, toggle }) {
     const found = sorted(models.filter(isFound));
     const pages = Math.max(1, Math.ceil(found.length / PAGE));
     state.page = Math.min(state.page, pages - 1);
-    const turn = (by, key) => h('button', {
-      type: 'button', class: 'quiet', disabled: state.page + by < 0 || state.page + by >= pages, onclick: () => change({ page: state.page + by }),
-    }, t(key));
-    put(table,
+    const turn = (by, key) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'quiet',
+          disabled: state.page + by < 0 || state.page + by >= pages,
+          onclick: () => change({ page: state.page + by }),
+        },
+        t(key),
+      );
+    put(
+      box,
       h('p', { class: 'muted', role: 'status' }, t('cost.found', { found: found.length, all: models.length })),
-      h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('cost.catalog') }, h('table', {},
-        h('caption', { class: 'visually-hidden' }, t('cost.catalog')),
-        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, t('cost.compare')), COLUMNS.map(header))),
-        h('tbody', {}, found.slice(state.page * PAGE, (state.page + 1) * PAGE).map((model) => modelRow(model, isChosen, toggle))))),
-      pages > 1 && h('div', { class: 'pager' }, turn(-1, 'page.previous'), turn(1, 'page.next'),
-        h('span', {}, t('page.of', { page: state.page + 1, pages }))));
+      table(
+        t('cost.catalog'),
+        [[t('cost.compare')], ...COLUMNS.map((column) => [header(column)])],
+        found.slice(state.page * PAGE, (state.page + 1) * PAGE).map((model) => modelRow(model, isChosen, toggle)),
+      ),
+      pages > 1 &&
+        h(
+          'div',
+          { class: 'pager' },
+          turn(-1, 'page.previous'),
+          turn(1, 'page.next'),
+          h('span', {}, t('page.of', { page: state.page + 1, pages })),
+        ),
+    );
   }
 
   function header([key, sort, isNumber]) {
     const attributes = { scope: 'col', class: isNumber ? 'num' : null };
     if (!sort) return h('th', attributes, t(key));
     const isSorted = state.sort === sort;
-    return h('th', { ...attributes, 'aria-sort': isSorted ? (state.down ? 'descending' : 'ascending') : null },
-      h('button', { type: 'button', class: 'sorter', 'data-sort': sort, onclick: () => sortBy(sort) },
-        t(key), h('span', { 'aria-hidden': 'true' }, isSorted ? (state.down ? ' ↓' : ' ↑') : '')));
+    return h(
+      'th',
+      { ...attributes, 'aria-sort': isSorted ? (state.down ? 'descending' : 'ascending') : null },
+      h(
+        'button',
+        { type: 'button', class: 'sorter', 'data-sort': sort, onclick: () => sortBy(sort) },
+        t(key),
+        h('span', { 'aria-hidden': 'true' }, isSorted ? (state.down ? ' ↓' : ' ↑') : ''),
+      ),
+    );
   }
 
   function sortBy(sort) {
     change({ sort, down: state.sort === sort && !state.down });
-    table.querySelector(`[data-sort=${sort}]`).focus();
+    box.querySelector(`[data-sort=${sort}]`).focus();
   }
 
   return draw;
@@ -104,7 +156,10 @@ export function mountCatalog(element, { isChosen, toggle }) {
 function isFound(model) {
   if (state.provider !== '' && model.provider !== state.provider) return false;
   const text = `${model.id} ${model.provider} ${model.tokenizer}`;
-  return state.search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  return state.search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
 }
 
 function sorted(models) {
@@ -119,21 +174,33 @@ function sorted(models) {
 }
 
 function modelRow(model, isChosen, toggle) {
-  const tokens = (value) => h('td', { class: 'num' }, value === null ? t('unknown') : number(value));
-  return h('tr', {},
-    h('td', {}, h('input', {
-      type: 'checkbox', checked: isChosen(model.id), 'aria-label': t('cost.compare_one', { name: model.id }), onchange: () => toggle(model.id),
-    })),
-    h('th', { scope: 'row' }, model.id), h('td', {}, model.provider), tokens(model.context_window), tokens(model.max_output_tokens),
-    ['input', 'cache_read', 'output'].map((bucket) => h('td', { class: 'num' }, priceText(rateOf(bucket)(model)))),
-    h('td', {}, h('code', {}, model.tokenizer)), h('td', {}, methodBadge(model.methods.text)));
+  const tokens = (value) => num(value === null ? t('unknown') : number(value));
+  return row(
+    cell(
+      h('input', {
+        type: 'checkbox',
+        checked: isChosen(model.id),
+        'aria-label': t('cost.compare_one', { name: model.id }),
+        onchange: () => toggle(model.id),
+      }),
+    ),
+    name(model.id),
+    cell(model.provider),
+    tokens(model.context_window),
+    tokens(model.max_output_tokens),
+    ['input', 'cache_read', 'output'].map((bucket) => num(priceText(rateOf(bucket)(model)))),
+    cell(h('code', {}, model.tokenizer)),
+    cell(methodBadge(model.methods.text)),
+  );
 }
 
 /** Dollars for a million tokens, with the steps that a long input climbs. */
 function priceText(rate) {
   if (!rate) return t('unknown');
   const perMillion = (price) => dollars(times(decimal(price), 1_000_000 / rate.per));
-  return rate.steps.map((step) => (step.above_input_tokens
-    ? h('small', {}, ` ${t('cost.above', { price: perMillion(step.price), tokens: step.above_input_tokens })}`)
-    : perMillion(step.price)));
+  return rate.steps.map((step) =>
+    step.above_input_tokens
+      ? h('small', {}, ` ${t('cost.above', { price: perMillion(step.price), tokens: step.above_input_tokens })}`)
+      : perMillion(step.price),
+  );
 }

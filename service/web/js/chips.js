@@ -10,14 +10,23 @@ export const spelling = (token) => (token.text === '' ? EMPTY : spelled(token));
 
 /** The same for a screen reader. */
 export const spellingSpoken = ({ text, bytes_hex: hex }) =>
-  (text === null ? t('token.bytes', { hex: spaced(hex) }) : text === '' ? t('token.edge') : spoken(text));
+  text === null ? t('token.bytes', { hex: spaced(hex) }) : text === '' ? t('token.edge') : spoken(text);
 
 /**
  * Tokens with their ids below.
  * @param {Array<{id: number|null, text: string|null, bytes_hex: string|null}>} tokens
  */
 export function chips(tokens, label) {
-  return h('ol', { class: 'chiprow', 'aria-label': label }, tokens.map((token, index) => h('li', {},
-    h('span', { class: `tok c${index % 6}${token.text === null ? ' chipped' : ''}` }, spelling(token)),
-    token.id !== null && token.id !== undefined && h('small', {}, String(token.id)))));
+  return h(
+    'ol',
+    { class: 'chiprow', 'aria-label': label },
+    tokens.map((token, index) =>
+      h(
+        'li',
+        {},
+        h('span', { class: `tok c${index % 6}${token.text === null ? ' chipped' : ''}` }, spelling(token)),
+        token.id !== null && token.id !== undefined && h('small', {}, String(token.id)),
+      ),
+    ),
+  );
 }

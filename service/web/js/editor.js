@@ -29,20 +29,46 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
 
   const id = newId('editor');
   const area = h('textarea', {
-    id, rows, placeholder, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off',
-    class: mono ? 'area mono' : 'area', oninput, onpaste, onkeydown, oncopy, oncut, onmousedown: () => selectAll(false),
+    id,
+    rows,
+    placeholder,
+    spellcheck: 'false',
+    autocomplete: 'off',
+    autocapitalize: 'off',
+    class: mono ? 'area mono' : 'area',
+    oninput,
+    onpaste,
+    onkeydown,
+    oncopy,
+    oncut,
+    onmousedown: () => selectAll(false),
   });
-  const file = h('input', { type: 'file', class: 'visually-hidden', tabIndex: -1, 'aria-hidden': 'true', onchange: picked });
+  const file = h('input', {
+    type: 'file',
+    class: 'visually-hidden',
+    tabIndex: -1,
+    'aria-hidden': 'true',
+    onchange: picked,
+  });
   const pager = h('div', { class: 'pager', hidden: true });
   const said = h('p', { class: 'said', role: 'status' });
-  const element = h('div', { class: 'editor', ondragover, ondragleave: () => mark(false), ondrop },
-    h('div', { class: 'bar' },
+  const element = h(
+    'div',
+    { class: 'editor', ondragover, ondragleave: () => mark(false), ondrop },
+    h(
+      'div',
+      { class: 'bar' },
       h('label', { for: id, class: 'label' }, label),
       h('span', { class: 'spring' }),
       tools,
       h('button', { type: 'button', class: 'quiet', onclick: () => file.click() }, t('editor.open')),
-      h('button', { type: 'button', class: 'quiet', onclick: clear }, t('editor.clear'))),
-    area, pager, said, file);
+      h('button', { type: 'button', class: 'quiet', onclick: clear }, t('editor.clear')),
+    ),
+    area,
+    pager,
+    said,
+    file,
+  );
   show(0);
 
   function show(index) {
@@ -56,13 +82,30 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
     pager.hidden = parts.length === 1;
     if (pager.hidden) return;
     const before = parts.slice(0, shown).reduce((sum, part) => sum + part.length, 0);
-    const turn = (by, words) => h('button', {
-      type: 'button', class: 'quiet', disabled: !(shown + by in parts), onclick: () => { show(shown + by); area.focus(); },
-    }, words);
-    put(pager, turn(-1, t('editor.previous')), turn(1, t('editor.next')),
-      h('span', {}, t('editor.part', {
-        part: shown + 1, parts: parts.length, from: before + 1, to: before + parts[shown].length,
-      })));
+    const turn = (by, words) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'quiet',
+          disabled: !(shown + by in parts),
+          onclick: () => {
+            show(shown + by);
+            area.focus();
+          },
+        },
+        words,
+      );
+    put(
+      pager,
+      turn(-1, t('editor.previous')),
+      turn(1, t('editor.next')),
+      h(
+        'span',
+        {},
+        t('editor.part', { part: shown + 1, parts: parts.length, from: before + 1, to: before + parts[shown].length }),
+      ),
+    );
   }
 
   function selectAll(selected) {

@@ -6,17 +6,30 @@ export const TEXTS = [
     key: 'text.mixed',
     text: 'Tokens are not words. 토큰은 단어가 아닙니다.\nstrawberry has 3 r’s; 1234567 is 3 tokens or 7.\n\tif x == 0:  # trailing blanks   \n🙂 👩‍👩‍👧 é (e + \u0301) a\u200bb a\u00a0b',
   },
-  { key: 'text.korean', text: '안녕하세요, 토크나이저입니다. 오늘 부산의 날씨는 맑고, 내일은 흐리겠습니다.\n뷁 쀍 햏 — 드문 글자는 바이트로 나뉩니다.' },
+  {
+    key: 'text.korean',
+    text: '안녕하세요, 토크나이저입니다. 오늘 부산의 날씨는 맑고, 내일은 흐리겠습니다.\n뷁 쀍 햏 — 드문 글자는 바이트로 나뉩니다.',
+  },
   {
     key: 'text.code',
     text: 'def count(text: str) -> int:\n    """How many tokens?"""\n    total = 0\n    for piece in split(text):\n        total += len(merge(piece))\n    return total\n',
   },
-  { key: 'text.blanks', text: `four:${' '.repeat(4)}|sixteen:${' '.repeat(16)}|thirty-six:${' '.repeat(36)}|\n\n\n\ttab\r\nCR LF` },
-  { key: 'text.numbers', text: '1 12 123 1234 12345 123456 1234567\n3.14159265358979 0x7f3a 2026-11-29T21:30:00Z +82-10-1234-5678' },
+  {
+    key: 'text.blanks',
+    text: `four:${' '.repeat(4)}|sixteen:${' '.repeat(16)}|thirty-six:${' '.repeat(36)}|\n\n\n\ttab\r\nCR LF`,
+  },
+  {
+    key: 'text.numbers',
+    text: '1 12 123 1234 12345 123456 1234567\n3.14159265358979 0x7f3a 2026-11-29T21:30:00Z +82-10-1234-5678',
+  },
 ];
 
 const WEATHER = {
-  type: 'object', properties: { city: { type: 'string', description: 'City name' }, unit: { type: 'string', enum: ['celsius', 'fahrenheit'] } },
+  type: 'object',
+  properties: {
+    city: { type: 'string', description: 'City name' },
+    unit: { type: 'string', enum: ['celsius', 'fahrenheit'] },
+  },
   required: ['city'],
 };
 
@@ -29,11 +42,22 @@ export const REQUESTS = [
       messages: [
         { role: 'system', content: 'You are a weather assistant. Answer in one sentence.' },
         { role: 'user', content: 'What is the weather in Busan?' },
-        { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Busan"}' } }] },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Busan"}' } },
+          ],
+        },
         { role: 'tool', tool_call_id: 'call_1', content: '{"temperature": 18, "sky": "clear"}' },
         { role: 'user', content: '그럼 내일은요?' },
       ],
-      tools: [{ type: 'function', function: { name: 'get_weather', description: 'Current weather of a city', parameters: WEATHER } }],
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'get_weather', description: 'Current weather of a city', parameters: WEATHER },
+        },
+      ],
       max_completion_tokens: 500,
     },
   },
@@ -46,8 +70,17 @@ export const REQUESTS = [
       tools: [{ name: 'get_weather', description: 'Current weather of a city', input_schema: WEATHER }],
       messages: [
         { role: 'user', content: 'What is the weather in Busan?' },
-        { role: 'assistant', content: [{ type: 'text', text: 'I will look.' }, { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Busan' } }] },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '{"temperature": 18, "sky": "clear"}' }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'I will look.' },
+            { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Busan' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '{"temperature": 18, "sky": "clear"}' }],
+        },
       ],
     },
   },
@@ -59,9 +92,18 @@ export const REQUESTS = [
       contents: [
         { role: 'user', parts: [{ text: 'What is the weather in Busan?' }] },
         { role: 'model', parts: [{ functionCall: { name: 'get_weather', args: { city: 'Busan' } } }] },
-        { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: { temperature: 18, sky: 'clear' } } }] },
+        {
+          role: 'user',
+          parts: [{ functionResponse: { name: 'get_weather', response: { temperature: 18, sky: 'clear' } } }],
+        },
       ],
-      tools: [{ functionDeclarations: [{ name: 'get_weather', description: 'Current weather of a city', parameters: WEATHER }] }],
+      tools: [
+        {
+          functionDeclarations: [
+            { name: 'get_weather', description: 'Current weather of a city', parameters: WEATHER },
+          ],
+        },
+      ],
       generationConfig: { maxOutputTokens: 500 },
     },
   },
@@ -71,7 +113,13 @@ export const REQUESTS = [
       model: 'gpt-5',
       instructions: 'Answer in one sentence.',
       input: [
-        { role: 'user', content: [{ type: 'input_text', text: 'What is on this picture?' }, { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'high' }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'What is on this picture?' },
+            { type: 'input_image', image_url: 'https://example.com/a.png', detail: 'high' },
+          ],
+        },
       ],
       max_output_tokens: 500,
     },
@@ -94,13 +142,17 @@ const repeated = (words, times) => Array.from({ length: times }, () => words).jo
 /** Corpora to train on, with the words to encode afterwards. */
 export const CORPORA = [
   {
-    key: 'train.low', merges: 20, level: 'byte',
+    key: 'train.low',
+    merges: 20,
+    level: 'byte',
     corpus: `${repeated('low lower lowest newer newest wider widest', 50)} ${repeated('토큰 토큰화 토크나이저 토큰을 토큰이', 30)}`,
     encode: [' lowest', 'lowest', ' 토큰화'],
   },
   { key: 'train.banana', merges: 2, level: 'byte', corpus: 'banana banana banana band band', encode: ['bandana'] },
   {
-    key: 'train.words_example', merges: 12, level: 'character',
+    key: 'train.words_example',
+    merges: 12,
+    level: 'character',
     corpus: `${repeated('low', 5)} ${repeated('lower', 2)} ${repeated('newest', 6)} ${repeated('widest', 3)}`,
     encode: ['lowest', 'newer'],
   },

@@ -12,8 +12,11 @@ export function methodBadge(method) {
 /** @param {{low: number, high: number}} band @param {number} count tokens */
 export function bandText(band, count) {
   if (band.low === band.high) return '±0';
-  const off = [band.low - count, band.high - count].filter((tokens) => tokens !== 0)
-    .map((tokens) => signed(count ? tokens / count : tokens, count ? { style: 'percent', maximumFractionDigits: 1 } : {}));
+  const off = [band.low - count, band.high - count]
+    .filter((tokens) => tokens !== 0)
+    .map((tokens) =>
+      signed(count ? tokens / count : tokens, count ? { style: 'percent', maximumFractionDigits: 1 } : {}),
+    );
   return `${number(band.low)}–${number(band.high)} (${off.join(' / ')})`;
 }
 
@@ -39,6 +42,11 @@ export function codePoints(text) {
 
 /** Words for the codes of `warnings`, one line each. */
 export function warningLines(warnings) {
-  return warnings.length === 0 ? null : h('ul', { class: 'notes' },
-    warnings.map(({ code, path }) => h('li', {}, h('code', {}, code), ` ${path}`)));
+  return warnings.length === 0
+    ? null
+    : h(
+        'ul',
+        { class: 'notes' },
+        warnings.map(({ code, path }) => h('li', {}, h('code', {}, code), ` ${path}`)),
+      );
 }

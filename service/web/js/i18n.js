@@ -26,7 +26,9 @@ export function chooseLanguage(chosen) {
   document.documentElement.lang = chosen;
   try {
     localStorage.setItem(STORED, chosen);
-  } catch { /* storage is off: it holds until the page is left */ }
+  } catch {
+    /* storage is off: it holds until the page is left */
+  }
 }
 
 /**

@@ -8,25 +8,41 @@ let waiting = null;
 
 /** Shows the dialog, once for all who ask at the same time. Resolves to whether a key was given. */
 export function askForKey(refused = hasKey()) {
-  waiting ??= show(refused).finally(() => { waiting = null; });
+  waiting ??= show(refused).finally(() => {
+    waiting = null;
+  });
   return waiting;
 }
 
 function show(refused) {
   return new Promise((resolve) => {
     const input = h('input', {
-      type: 'password', id: 'api-key', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'api-key-about',
+      type: 'password',
+      id: 'api-key',
+      autocomplete: 'off',
+      spellcheck: 'false',
+      'aria-describedby': 'api-key-about',
     });
-    const dialog = h('dialog', { class: 'dialog', 'aria-labelledby': 'api-key-title', onclose: closed },
-      h('form', { method: 'dialog', onsubmit: given },
+    const dialog = h(
+      'dialog',
+      { class: 'dialog', 'aria-labelledby': 'api-key-title', onclose: closed },
+      h(
+        'form',
+        { method: 'dialog', onsubmit: given },
         h('h2', { id: 'api-key-title' }, t('key.title')),
         refused && h('p', { class: 'problem' }, t('key.refused')),
         h('p', { id: 'api-key-about' }, t('key.about')),
-        h('label', { for: 'api-key' }, t('key.label')), input,
-        h('div', { class: 'bar end' },
+        h('label', { for: 'api-key' }, t('key.label')),
+        input,
+        h(
+          'div',
+          { class: 'bar end' },
           h('button', { type: 'button', onclick: () => dialog.close() }, t('key.cancel')),
           hasKey() && h('button', { type: 'button', onclick: forget }, t('key.forget')),
-          h('button', { class: 'primary' }, t('key.use')))));
+          h('button', { class: 'primary' }, t('key.use')),
+        ),
+      ),
+    );
     let answer = false;
 
     function given() {

@@ -23,25 +23,53 @@ let open = 'tokens';
 /** Builds everything anew: at the start, and when the language changes. What was typed is in each tab's state. */
 function build() {
   document.documentElement.lang = currentLanguage();
-  const tabs = NAMES.map((name) => h('button', {
-    type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': `panel-${name}`, onclick: () => show(name),
-  }, t(`tab.${name}`)));
-  const panels = NAMES.map((name) => h('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}`, tabIndex: 0, class: 'panel' }));
+  const tabs = NAMES.map((name) =>
+    h(
+      'button',
+      { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': `panel-${name}`, onclick: () => show(name) },
+      t(`tab.${name}`),
+    ),
+  );
+  const panels = NAMES.map((name) =>
+    h('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}`, tabIndex: 0, class: 'panel' }),
+  );
   const tablist = h('div', { role: 'tablist', 'aria-label': t('tabs'), class: 'tabs', onkeydown });
   put(tablist, tabs);
   const main = h('main', { id: 'main', tabIndex: -1 }, panels);
-  put(document.body,
+  put(
+    document.body,
     h('a', { class: 'skip', href: '#main', onclick: skip }, t('skip')),
-    h('header', {}, h('div', { class: 'head' },
-      h('h1', {}, h('span', { class: 'mark', 'aria-hidden': 'true' }, h('i'), h('i'), h('i'), h('i'), h('i')), 'Tallystick'),
-      h('p', { class: 'motto' }, t('motto')),
-      h('span', { class: 'spring' }),
-      h('div', { class: 'bar' },
-        h('button', { type: 'button', class: 'quiet', onclick: () => askForKey(false) }, t('key.button')),
-        themeButton(),
-        h('button', { type: 'button', class: 'quiet', lang: currentLanguage() === 'ko' ? 'en' : 'ko', onclick: turnLanguage }, currentLanguage() === 'ko' ? 'English' : '한국어'))), tablist),
+    h(
+      'header',
+      {},
+      h(
+        'div',
+        { class: 'head' },
+        h(
+          'h1',
+          {},
+          h('span', { class: 'mark', 'aria-hidden': 'true' }, h('i'), h('i'), h('i'), h('i'), h('i')),
+          'Tallystick',
+        ),
+        h('p', { class: 'motto' }, t('motto')),
+        h('span', { class: 'spring' }),
+        h(
+          'div',
+          { class: 'bar' },
+          h('button', { type: 'button', class: 'quiet', onclick: () => askForKey(false) }, t('key.button')),
+          themeButton(),
+          h(
+            'button',
+            { type: 'button', class: 'quiet', lang: currentLanguage() === 'ko' ? 'en' : 'ko', onclick: turnLanguage },
+            currentLanguage() === 'ko' ? 'English' : '한국어',
+          ),
+        ),
+      ),
+      tablist,
+    ),
     main,
-    h('footer', { class: 'foot' }, h('p', {}, t('foot')), h('p', {}, h('a', { href: 'openapi.json' }, 'OpenAPI'))));
+    h('footer', { class: 'foot' }, h('p', {}, t('foot')), h('p', {}, h('a', { href: 'openapi.json' }, 'OpenAPI'))),
+  );
   const mounted = new Set();
   fillModelNames().catch(() => {}); // names are only offered; the calls that need the service say what is wrong
 
@@ -63,7 +91,12 @@ function build() {
   }
 
   function onkeydown(event) {
-    const moves = { ArrowRight: 1, ArrowLeft: -1, Home: -NAMES.indexOf(open), End: NAMES.length - 1 - NAMES.indexOf(open) };
+    const moves = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      Home: -NAMES.indexOf(open),
+      End: NAMES.length - 1 - NAMES.indexOf(open),
+    };
     if (!(event.key in moves)) return;
     event.preventDefault();
     const target = (NAMES.indexOf(open) + moves[event.key] + NAMES.length) % NAMES.length;

@@ -15,12 +15,20 @@ export function problem(error, onnear) {
     return h('div', { class: 'problem', role: 'alert' }, h('strong', {}, t('error.page')));
   }
   const title = has(`error.${error.code}`) ? t(`error.${error.code}`) : t('error.refused');
-  return h('div', { class: 'problem', role: 'alert' },
+  return h(
+    'div',
+    { class: 'problem', role: 'alert' },
     h('strong', {}, title),
     error.message && h('span', {}, ` ${error.message}`),
     error.retryAfter !== null && h('span', {}, ` ${t('error.retry_after', { seconds: error.retryAfter })}`),
-    onnear && error.near.length > 0 && h('div', { class: 'chips' },
-      error.near.map((name) => h('button', { type: 'button', class: 'chip', onclick: () => onnear(name) }, name))));
+    onnear &&
+      error.near.length > 0 &&
+      h(
+        'div',
+        { class: 'chips' },
+        error.near.map((name) => h('button', { type: 'button', class: 'chip', onclick: () => onnear(name) }, name)),
+      ),
+  );
 }
 
 /** A quiet line where there is nothing to show yet. */

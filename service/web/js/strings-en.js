@@ -23,7 +23,8 @@ export const en = {
 
   'key.button': 'API key',
   'key.title': 'API key',
-  'key.about': 'This service asks for a key. It is kept in the memory of this page only, and forgotten when you leave or reload it.',
+  'key.about':
+    'If this service asks for keys, give yours here. It is kept in the memory of this page only, and forgotten when you leave or reload it.',
   'key.refused': 'The key was not accepted.',
   'key.label': 'Key',
   'key.use': 'Use this key',
@@ -80,7 +81,8 @@ export const en = {
   'token.spoken': '{text}, id {id}',
 
   'tokens.title': 'See the tokens',
-  'tokens.lead': 'Type, paste or drop a text. Each colour is a token; point at one, or walk through them with the arrow keys, to see its id and bytes.',
+  'tokens.lead':
+    'Type, paste or drop a text. Each colour is a token; point at one, or walk through them with the arrow keys, to see its id and bytes.',
   'tokens.text': 'Text',
   'tokens.view': 'Tokens',
   'tokens.placeholder': 'Type, paste, or drop a file here',
@@ -91,7 +93,8 @@ export const en = {
   'tokens.empty': 'Nothing to count yet.',
   'tokens.no_models': 'Choose at least one model.',
   'tokens.facts': 'Tokens: {tokens} · characters: {characters} · bytes: {bytes}',
-  'tokens.no_ids': 'Anthropic publishes no vocabulary for this model. These are one valid cut with as many tokens as are counted, not Anthropic’s own boundaries; there are no ids.',
+  'tokens.no_ids':
+    'Anthropic publishes no vocabulary for this model. These are one valid cut with as many tokens as are counted, not Anthropic’s own boundaries; there are no ids.',
   'tokens.altered': 'The tokenizer changed the text before it cut it:',
   'tokens.first_only': 'The first {shown} tokens are shown.',
   'tokens.too_long': 'Tokens are shown for texts of up to {most} characters. This one is longer: it is counted below.',
@@ -212,7 +215,8 @@ export const en = {
   'merge.none': 'No pair in it can be merged.',
 
   'cut.title': 'How a text is cut',
-  'cut.lead': 'First the text is cut into pre-tokens; then, inside each, neighbouring pieces are merged again and again, always the pair that comes first in the vocabulary’s order.',
+  'cut.lead':
+    'First the text is cut into pre-tokens; then, inside each, neighbouring pieces are merged again and again, always the pair that comes first in the vocabulary’s order.',
   'cut.tokenizer': 'Tokenizer',
   'cut.input': 'Text (up to 2,000 characters)',
   'cut.empty': 'Type a text, or choose an example.',
@@ -224,7 +228,8 @@ export const en = {
   'cut.pieces': '{count} t.',
   'cut.added': 'added',
   'cut.added_about': 'An added token of the vocabulary: it is matched before anything is merged.',
-  'cut.whole': 'All of it is in the vocabulary, so the engine takes it at once. The merges below lead to the same token.',
+  'cut.whole':
+    'All of it is in the vocabulary, so the engine takes it at once. The merges below lead to the same token.',
   'cut.other': 'The same vocabulary by {rule}',
   'cut.other_same': 'It gives the same tokens here.',
   'cut.other_differs': 'It gives other tokens:',
@@ -239,17 +244,24 @@ export const en = {
   'rule.ranks': 'ranks',
   'rule.merge_list': 'a merge list',
 
-  'algorithm.ranks': 'By ranks (OpenAI): of all neighbours whose joint is in the vocabulary, those whose joint has the lowest rank are merged, whichever pieces they are. A pre-token that is in the vocabulary as a whole is taken at once.',
-  'algorithm.merge_list': 'By a merge list: only pairs that stand in the list may be merged, and of those present the one that stands first. A joint that is in the vocabulary but whose pair is not in the list never comes about.',
-  'algorithm.tiling': 'By tiling (Claude 3 and later): Anthropic publishes no vocabulary. The text is covered by as few known pieces as possible, and that number is what is billed. There are no merges to show.',
-  'algorithm.bundled': 'An open model’s tokenizer, as bundled with the engine. Its rules are not at hand here, so the tokens are shown without the way to them.',
+  'algorithm.ranks':
+    'By ranks (OpenAI): of all neighbours whose joint is in the vocabulary, those whose joint has the lowest rank are merged, whichever pieces they are. A pre-token that is in the vocabulary as a whole is taken at once.',
+  'algorithm.merge_list':
+    'By a merge list: only pairs that stand in the list may be merged, and of those present the one that stands first. A joint that is in the vocabulary but whose pair is not in the list never comes about.',
+  'algorithm.tiling':
+    'By tiling (Claude 3 and later): Anthropic publishes no vocabulary. The text is covered by as few known pieces as possible, and that number is what is billed. There are no merges to show.',
+  'algorithm.bundled':
+    'An open model’s tokenizer, as bundled with the engine. Its rules are not at hand here, so the tokens are shown without the way to them.',
 
-  'steps_missing.tiling': 'The pieces are one valid cut with the fewest pieces, not Anthropic’s own boundaries. There are no ids and no merges.',
+  'steps_missing.tiling':
+    'The pieces are one valid cut with the fewest pieces, not Anthropic’s own boundaries. There are no ids and no merges.',
   'steps_missing.bundled': 'The steps are not known; the tokens are.',
-  'steps_missing.not_reproduced': 'The steps would not lead to the engine’s tokens here (a character newer than our tables), so they are not shown.',
+  'steps_missing.not_reproduced':
+    'The steps would not lead to the engine’s tokens here (a character newer than our tables), so they are not shown.',
 
   'train.title': 'Train a BPE',
-  'train.lead': 'Count every pair of neighbours, merge the most frequent one, and count again. That is all there is to it: see a vocabulary grow, then encode a new word with what was learnt.',
+  'train.lead':
+    'Count every pair of neighbours, merge the most frequent one, and count again. That is all there is to it: see a vocabulary grow, then encode a new word with what was learnt.',
   'train.corpus': 'Corpus (up to 50,000 characters)',
   'train.merges': 'Merges',
   'train.level': 'Begins with',
@@ -264,7 +276,8 @@ export const en = {
   'train.made': '{left} and {right} stood side by side {count} times and become {result}, id {id}.',
   'train.tied.first_counted': 'Another pair was as frequent; this one was counted first.',
   'train.tied.lowest_ids': 'Another pair was as frequent; this one has the lowest ids.',
-  'train.size': 'Vocabulary {vocabulary} · corpus {tokens} tokens in {pretokens} pre-tokens, {distinct} of them distinct',
+  'train.size':
+    'Vocabulary {vocabulary} · corpus {tokens} tokens in {pretokens} pre-tokens, {distinct} of them distinct',
   'train.pairs': 'Most frequent pairs now',
   'train.chosen': 'merged next',
   'train.count': 'Times',
@@ -281,7 +294,8 @@ export const en = {
   'train.words_example': 'Characters and word ends',
 
   'cost.title': 'Models and cost',
-  'cost.lead': 'What a month of calls comes to, by the bundled price lists. A price that is not known is said to be unknown, never 0.',
+  'cost.lead':
+    'What a month of calls comes to, by the bundled price lists. A price that is not known is said to be unknown, never 0.',
   'cost.calculator': 'A month of calls',
   'cost.calls': 'Calls a month',
   'cost.input': 'Input tokens a call',
@@ -320,7 +334,8 @@ export const en = {
   'page.of': 'Page {page} of {pages}',
 
   'stream.title': 'Streaming decode',
-  'stream.lead': 'A model answers token by token. A token may end inside a character; its bytes are held back until the character is complete, so no broken character is ever shown.',
+  'stream.lead':
+    'A model answers token by token. A token may end inside a character; its bytes are held back until the character is complete, so no broken character is ever shown.',
   'stream.text': 'Ids of this text',
   'stream.ids': 'Ids, as they come',
   'stream.empty': 'Give ids, or a text to take them from.',
@@ -338,7 +353,8 @@ export const en = {
   'stream.plain': 'Plain English',
 
   'dashboard.title': 'Dashboard',
-  'dashboard.lead': 'What was counted on this server and what it cost, by day, model and project; and how far counts and bills drift apart.',
+  'dashboard.lead':
+    'What was counted on this server and what it cost, by day, model and project; and how far counts and bills drift apart.',
   'dashboard.span': 'Days',
   'dashboard.today': 'Today',
   'dashboard.days': '{days} days',

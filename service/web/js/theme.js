@@ -10,7 +10,9 @@ let theme = 'auto';
 try {
   const found = localStorage.getItem(STORED);
   if (THEMES.includes(found)) theme = found;
-} catch { /* storage is off */ }
+} catch {
+  /* storage is off */
+}
 apply();
 
 function apply() {
@@ -25,7 +27,9 @@ export function themeButton() {
     theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
     try {
       localStorage.setItem(STORED, theme);
-    } catch { /* storage is off: it holds until the page is left */ }
+    } catch {
+      /* storage is off: it holds until the page is left */
+    }
     apply();
     button.textContent = t(`theme.${theme}`);
   }

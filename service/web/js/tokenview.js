@@ -23,9 +23,11 @@ export function createTokenView({ label, onselect = () => {} }) {
   const prefix = `v${views}`;
   const window_ = h('div', { class: 'rows' });
   const spacer = h('div', { class: 'spacer', role: 'presentation' }, window_);
-  const box = h('div', {
-    class: 'tokenbox', tabIndex: 0, onscroll: ask, onkeydown, onclick, onmouseover, onmouseleave, onfocus,
-  }, spacer);
+  const box = h(
+    'div',
+    { class: 'tokenbox', tabIndex: 0, onscroll: ask, onkeydown, onclick, onmouseover, onmouseleave, onfocus },
+    spacer,
+  );
   const inspector = h('div', { class: 'inspector' });
   const element = h('div', { class: 'tokenview' }, box, inspector);
 
@@ -94,7 +96,10 @@ export function createTokenView({ label, onselect = () => {} }) {
   function drawToken(index, from, to) {
     const { text, hex } = tokenText(tokens, index);
     const kind = shows === 'ids' || hex || text === '' ? ' chipped' : '';
-    const piece = h('span', { class: `tok c${index % COLOURS}${kind}${index === active ? ' active' : ''}`, 'data-token': index });
+    const piece = h('span', {
+      class: `tok c${index % COLOURS}${kind}${index === active ? ' active' : ''}`,
+      'data-token': index,
+    });
     if (from === 0) {
       piece.id = `${prefix}-${index}`;
       piece.setAttribute('role', 'option');
@@ -113,7 +118,11 @@ export function createTokenView({ label, onselect = () => {} }) {
 
   function spokenToken(index) {
     const { text, hex } = tokenText(tokens, index);
-    const said = hex ? t('token.bytes', { hex: spaced(tokens.exceptions.get(index).bytes_hex) }) : text === '' ? t('token.edge') : spoken(text);
+    const said = hex
+      ? t('token.bytes', { hex: spaced(tokens.exceptions.get(index).bytes_hex) })
+      : text === ''
+        ? t('token.edge')
+        : spoken(text);
     return tokens.ids ? t('token.spoken', { text: said, id: String(tokens.ids[index]) }) : said;
   }
 
@@ -130,13 +139,16 @@ export function createTokenView({ label, onselect = () => {} }) {
     const held = tokens.text.slice(start, end);
     const bytes = spaced(tokens.exceptions.get(index)?.bytes_hex ?? hexOf(text));
     const item = (name, ...value) => h('span', { class: 'fact' }, h('span', { class: 'muted' }, name, ' '), ...value);
-    put(inspector,
+    put(
+      inspector,
       item(t('token.number'), h('b', {}, number(index + 1)), ` / ${number(tokens.length)}`),
       item(t('token.id'), tokens.ids ? h('b', { class: 'id' }, String(tokens.ids[index])) : t('token.no_id')),
-      hex ? item(t('token.part_of'), h('code', {}, ...pieces(held)))
+      hex
+        ? item(t('token.part_of'), h('code', {}, ...pieces(held)))
         : item(t('token.text'), h('code', {}, ...pieces(text === '' ? EMPTY : clipped(text)))),
       item(t('token.bytes_name'), h('code', {}, clipped(bytes))),
-      item(t('token.characters'), `${number(start)}–${number(end)}`));
+      item(t('token.characters'), `${number(start)}–${number(end)}`),
+    );
   }
 
   function onmouseover(event) {
@@ -160,8 +172,14 @@ export function createTokenView({ label, onselect = () => {} }) {
   }
 
   const MOVES = {
-    ArrowRight: () => active + 1, ArrowLeft: () => active - 1, ArrowDown: () => below(1), ArrowUp: () => below(-1),
-    PageDown: () => below(seen() - 1), PageUp: () => below(1 - seen()), Home: () => 0, End: () => tokens.length - 1,
+    ArrowRight: () => active + 1,
+    ArrowLeft: () => active - 1,
+    ArrowDown: () => below(1),
+    ArrowUp: () => below(-1),
+    PageDown: () => below(seen() - 1),
+    PageUp: () => below(1 - seen()),
+    Home: () => 0,
+    End: () => tokens.length - 1,
   };
 
   function onkeydown(event) {
@@ -262,7 +280,9 @@ function pieces(text) {
 const clipped = (text) => (text.length > 120 ? `${text.slice(0, 120)}…` : text);
 
 function hexOf(text) {
-  return Array.from(new TextEncoder().encode(text.slice(0, 120)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return Array.from(new TextEncoder().encode(text.slice(0, 120)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
 }
 
 function fontContext(element) {

@@ -28,18 +28,30 @@ export function createTree(pretoken) {
     if (index >= leaves) {
       for (const child of [node.left, node.right]) {
         const line = s('path', {
-          class: 'branch', d: branch(place.x, y(place) + BOX, places[child].x, y(places[child])), 'data-node': index,
+          class: 'branch',
+          d: branch(place.x, y(place) + BOX, places[child].x, y(places[child])),
+          'data-node': index,
         });
         lines.push(line);
       }
     }
-    return s('g', { class: `node${index < leaves ? ' leaf' : ''}`, 'data-node': index },
+    return s(
+      'g',
+      { class: `node${index < leaves ? ' leaf' : ''}`, 'data-node': index },
       s('rect', { x: place.x - place.width / 2, y: y(place), width: place.width, height: BOX, rx: 6 }),
-      s('text', { x: place.x, y: y(place) + BOX / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central' },
-        spelling(node)));
+      s(
+        'text',
+        { x: place.x, y: y(place) + BOX / 2, 'text-anchor': 'middle', 'dominant-baseline': 'central' },
+        spelling(node),
+      ),
+    );
   });
-  const drawing = s('svg', { class: 'tree', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': t('tree.label') },
-    lines, boxes);
+  const drawing = s(
+    'svg',
+    { class: 'tree', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': t('tree.label') },
+    lines,
+    boxes,
+  );
   const element = h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('tree.label') }, drawing);
 
   function go(merges) {
@@ -57,7 +69,8 @@ const branch = (x1, y1, x2, y2) => `M${x1} ${y1}C${x1} ${(y1 + y2) / 2} ${x2} ${
 /** A box for a label; characters of East Asia are twice as wide. */
 function widthOf(node) {
   const label = spelling(node);
-  const wide = (label.match(/[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\ud83c-\ud83e]/g) ?? []).length;
+  const wide = (label.match(/[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\ud83c-\ud83e]/g) ?? [])
+    .length;
   return Math.max(26, (label.length + wide * 0.75) * 8.5 + 12);
 }
 
@@ -65,7 +78,10 @@ function widthOf(node) {
 function placeNodes({ leaves, nodes }) {
   const places = [];
   let x = 4;
-  const ordered = nodes.slice(0, leaves).map((node, index) => [node.start, index]).sort((a, b) => a[0] - b[0]);
+  const ordered = nodes
+    .slice(0, leaves)
+    .map((node, index) => [node.start, index])
+    .sort((a, b) => a[0] - b[0]);
   for (const [, index] of ordered) {
     const width = widthOf(nodes[index]);
     places[index] = { x: x + width / 2, width, level: 0 };
@@ -75,7 +91,8 @@ function placeNodes({ leaves, nodes }) {
     const left = places[nodes[index].left];
     const right = places[nodes[index].right];
     places[index] = {
-      x: (left.x + right.x) / 2, level: Math.max(left.level, right.level) + 1,
+      x: (left.x + right.x) / 2,
+      level: Math.max(left.level, right.level) + 1,
       width: widthOf(nodes[index]),
     };
   }

@@ -2,33 +2,61 @@
 
 /** What stands for a character, and its name. */
 const SHOWN = new Map([
-  [' ', ['·', 'space']], ['\t', ['→', 'tab']], ['\n', ['↵', 'line feed']], ['\r', ['␍', 'carriage return']],
-  ['\u00a0', ['⍽', 'no-break space']], ['\u00ad', ['[SHY]', 'soft hyphen']], ['\u034f', ['[CGJ]', 'grapheme joiner']],
-  ['\u061c', ['[ALM]', 'Arabic letter mark']], ['\u1680', ['[OSP]', 'ogham space']],
-  ['\u115f', ['[HCF]', 'Hangul choseong filler']], ['\u1160', ['[HJF]', 'Hangul jungseong filler']],
-  ['\u3164', ['[HF]', 'Hangul filler']], ['\uffa0', ['[HHF]', 'halfwidth Hangul filler']],
+  [' ', ['·', 'space']],
+  ['\t', ['→', 'tab']],
+  ['\n', ['↵', 'line feed']],
+  ['\r', ['␍', 'carriage return']],
+  ['\u00a0', ['⍽', 'no-break space']],
+  ['\u00ad', ['[SHY]', 'soft hyphen']],
+  ['\u034f', ['[CGJ]', 'grapheme joiner']],
+  ['\u061c', ['[ALM]', 'Arabic letter mark']],
+  ['\u1680', ['[OSP]', 'ogham space']],
+  ['\u115f', ['[HCF]', 'Hangul choseong filler']],
+  ['\u1160', ['[HJF]', 'Hangul jungseong filler']],
+  ['\u3164', ['[HF]', 'Hangul filler']],
+  ['\uffa0', ['[HHF]', 'halfwidth Hangul filler']],
   ['\u180e', ['[MVS]', 'Mongolian vowel separator']],
-  ['\u2000', ['[NQ]', 'en quad']], ['\u2001', ['[MQ]', 'em quad']], ['\u2002', ['[ENS]', 'en space']],
-  ['\u2003', ['[EMS]', 'em space']], ['\u2004', ['[3/M]', 'three-per-em space']],
-  ['\u2005', ['[4/M]', 'four-per-em space']], ['\u2006', ['[6/M]', 'six-per-em space']],
-  ['\u2007', ['[FS]', 'figure space']], ['\u2008', ['[PS]', 'punctuation space']], ['\u2009', ['[THS]', 'thin space']],
-  ['\u200a', ['[HS]', 'hair space']], ['\u200b', ['[ZWSP]', 'zero-width space']],
-  ['\u200c', ['[ZWNJ]', 'zero-width non-joiner']], ['\u200d', ['[ZWJ]', 'zero-width joiner']],
-  ['\u200e', ['[LRM]', 'left-to-right mark']], ['\u200f', ['[RLM]', 'right-to-left mark']],
-  ['\u2028', ['[LSEP]', 'line separator']], ['\u2029', ['[PSEP]', 'paragraph separator']],
-  ['\u202a', ['[LRE]', 'left-to-right embedding']], ['\u202b', ['[RLE]', 'right-to-left embedding']],
-  ['\u202c', ['[PDF]', 'pop directional formatting']], ['\u202d', ['[LRO]', 'left-to-right override']],
-  ['\u202e', ['[RLO]', 'right-to-left override']], ['\u202f', ['[NNBS]', 'narrow no-break space']],
-  ['\u205f', ['[MMS]', 'mathematical space']], ['\u2060', ['[WJ]', 'word joiner']],
-  ['\u2066', ['[LRI]', 'left-to-right isolate']], ['\u2067', ['[RLI]', 'right-to-left isolate']],
-  ['\u2068', ['[FSI]', 'first strong isolate']], ['\u2069', ['[PDI]', 'pop directional isolate']],
-  ['\u3000', ['[IDS]', 'ideographic space']], ['\ufe0e', ['[VS15]', 'text variation selector']],
-  ['\ufe0f', ['[VS16]', 'emoji variation selector']], ['\ufeff', ['[BOM]', 'byte order mark']],
-  ['\ufffd', ['\ufffd', 'replacement character']], ['\u007f', ['␡', 'delete']],
+  ['\u2000', ['[NQ]', 'en quad']],
+  ['\u2001', ['[MQ]', 'em quad']],
+  ['\u2002', ['[ENS]', 'en space']],
+  ['\u2003', ['[EMS]', 'em space']],
+  ['\u2004', ['[3/M]', 'three-per-em space']],
+  ['\u2005', ['[4/M]', 'four-per-em space']],
+  ['\u2006', ['[6/M]', 'six-per-em space']],
+  ['\u2007', ['[FS]', 'figure space']],
+  ['\u2008', ['[PS]', 'punctuation space']],
+  ['\u2009', ['[THS]', 'thin space']],
+  ['\u200a', ['[HS]', 'hair space']],
+  ['\u200b', ['[ZWSP]', 'zero-width space']],
+  ['\u200c', ['[ZWNJ]', 'zero-width non-joiner']],
+  ['\u200d', ['[ZWJ]', 'zero-width joiner']],
+  ['\u200e', ['[LRM]', 'left-to-right mark']],
+  ['\u200f', ['[RLM]', 'right-to-left mark']],
+  ['\u2028', ['[LSEP]', 'line separator']],
+  ['\u2029', ['[PSEP]', 'paragraph separator']],
+  ['\u202a', ['[LRE]', 'left-to-right embedding']],
+  ['\u202b', ['[RLE]', 'right-to-left embedding']],
+  ['\u202c', ['[PDF]', 'pop directional formatting']],
+  ['\u202d', ['[LRO]', 'left-to-right override']],
+  ['\u202e', ['[RLO]', 'right-to-left override']],
+  ['\u202f', ['[NNBS]', 'narrow no-break space']],
+  ['\u205f', ['[MMS]', 'mathematical space']],
+  ['\u2060', ['[WJ]', 'word joiner']],
+  ['\u2066', ['[LRI]', 'left-to-right isolate']],
+  ['\u2067', ['[RLI]', 'right-to-left isolate']],
+  ['\u2068', ['[FSI]', 'first strong isolate']],
+  ['\u2069', ['[PDI]', 'pop directional isolate']],
+  ['\u3000', ['[IDS]', 'ideographic space']],
+  ['\ufe0e', ['[VS15]', 'text variation selector']],
+  ['\ufe0f', ['[VS16]', 'emoji variation selector']],
+  ['\ufeff', ['[BOM]', 'byte order mark']],
+  ['\ufffd', ['\ufffd', 'replacement character']],
+  ['\u007f', ['␡', 'delete']],
 ]);
 for (let code = 0; code < 32; code += 1) {
   const char = String.fromCharCode(code);
-  if (!SHOWN.has(char)) SHOWN.set(char, [String.fromCharCode(0x2400 + code), `control ${code.toString(16).padStart(2, '0')}`]);
+  if (!SHOWN.has(char))
+    SHOWN.set(char, [String.fromCharCode(0x2400 + code), `control ${code.toString(16).padStart(2, '0')}`]);
 }
 
 const TAG = /^[\u{e0000}-\u{e0fff}]$/u;
@@ -107,7 +135,9 @@ export function spelled({ text, bytes_hex: hex }) {
   let known = spellings.get(hex);
   if (known === undefined) {
     const parts = segments(hex);
-    known = parts.map((part) => (!part.hex ? visible(part.text) : parts.length === 1 ? part.text : `‹${part.text}›`)).join('');
+    known = parts
+      .map((part) => (!part.hex ? visible(part.text) : parts.length === 1 ? part.text : `‹${part.text}›`))
+      .join('');
     if (spellings.size < 10_000) spellings.set(hex, known);
   }
   return known;

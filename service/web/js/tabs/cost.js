@@ -3,12 +3,14 @@
 import { post, wasAborted } from '../api.js';
 import { USUAL_MODELS } from '../catalog.js';
 import { mountCatalog } from '../catalogtable.js';
+import { inferredMark } from '../comparison.js';
 import { h, latest, newId, put } from '../dom.js';
 import { t } from '../i18n.js';
 import { decimal, dollars, order, times } from '../money.js';
 import { createSelect, modelInput, numberInput } from '../pickers.js';
 import { setPlace } from '../place.js';
 import { hint, problem } from '../problem.js';
+import { name, num, row, table, titledCard, underline } from '../tables.js';
 
 const TIERS = ['standard', 'batch', 'flex', 'priority'];
 const MOST_COMPARED = 12;
@@ -28,9 +30,17 @@ export function readPlace({ params }) {
   if (models.length) state.models = models;
 }
 
-const placeOf = () => String(new URLSearchParams({
-  models: state.models.join(','), calls: state.calls, input: state.input, cached: state.cached, output: state.output, tier: state.tier,
-})).replaceAll('%2C', ',');
+const placeOf = () =>
+  String(
+    new URLSearchParams({
+      models: state.models.join(','),
+      calls: state.calls,
+      input: state.input,
+      cached: state.cached,
+      output: state.output,
+      tier: state.tier,
+    }),
+  ).replaceAll('%2C', ',');
 
 export function mount(panel) {
   const result = h('div', {});
@@ -39,37 +49,89 @@ export function mount(panel) {
   const link = h('input', { id: linkId, type: 'text', readOnly: true, onfocus: () => link.select() });
   const copied = h('span', { role: 'status', class: 'muted' });
   const catalog = h('div', {});
-  const { input: adding, element: addField } = modelInput({ label: t('picker.add'), placeholder: t('picker.name'), onchange: () => {} });
+  const { input: adding, element: addField } = modelInput({
+    label: t('picker.add'),
+    placeholder: t('picker.name'),
+    onchange: () => {},
+  });
 
   const estimate = latest(async (signal) => {
     const cached = Math.round((state.input * state.cached) / 100);
     const usage = { input: state.input - cached, cache_read: cached, output: state.output, requests: 1 };
-    const rows = await Promise.all(state.models.map(async (model) => {
-      try {
-        return { model, answer: await post('v1/estimateCost', { model, usage, service_tier: state.tier }, signal) };
-      } catch (error) {
-        if (wasAborted(error)) throw error;
-        return { model, error };
-      }
-    })).catch((error) => { if (!wasAborted(error)) throw error; return null; });
+    const rows = await Promise.all(
+      state.models.map(async (model) => {
+        try {
+          return { model, answer: await post('v1/estimateCost', { model, usage, service_tier: state.tier }, signal) };
+        } catch (error) {
+          if (wasAborted(error)) throw error;
+          return { model, error };
+        }
+      }),
+    ).catch((error) => {
+      if (!wasAborted(error)) throw error;
+      return null;
+    });
     if (rows !== null) put(result, costTable(rows));
   });
 
-  const field = (name, min = 0) => numberInput({
-    label: t(`cost.${name}`), value: state[name], min, max: NUMBERS[name], onchange: (value) => { state[name] = value; refresh(); },
-  }).element;
+  const field = (name, min = 0) =>
+    numberInput({
+      label: t(`cost.${name}`),
+      value: state[name],
+      min,
+      max: NUMBERS[name],
+      onchange: (value) => {
+        state[name] = value;
+        refresh();
+      },
+    }).element;
 
-  put(panel,
-    h('h2', {}, t('cost.title')), h('p', { class: 'lead' }, t('cost.lead')),
-    h('section', { class: 'card', 'aria-label': t('cost.calculator') },
-      h('h3', {}, t('cost.calculator')),
-      h('div', { class: 'fields' }, field('calls'), field('input'), field('cached'), field('output'), createSelect({
-        label: t('cost.tier'), value: state.tier, options: TIERS.map((tier) => [tier, t(`tier.${tier}`)]), onchange: (tier) => { state.tier = tier; refresh(); },
-      }).element),
-      h('div', { class: 'picker' }, chips, h('form', { class: 'inline', onsubmit: added }, addField, h('button', { class: 'quiet' }, t('picker.add_button')))),
+  put(
+    panel,
+    h('h2', {}, t('cost.title')),
+    h('p', { class: 'lead' }, t('cost.lead')),
+    titledCard(
+      t('cost.calculator'),
+      h(
+        'div',
+        { class: 'fields' },
+        field('calls'),
+        field('input'),
+        field('cached'),
+        field('output'),
+        createSelect({
+          label: t('cost.tier'),
+          value: state.tier,
+          options: TIERS.map((tier) => [tier, t(`tier.${tier}`)]),
+          onchange: (tier) => {
+            state.tier = tier;
+            refresh();
+          },
+        }).element,
+      ),
+      h(
+        'div',
+        { class: 'picker' },
+        chips,
+        h(
+          'form',
+          { class: 'inline', onsubmit: added },
+          addField,
+          h('button', { class: 'quiet' }, t('picker.add_button')),
+        ),
+      ),
       result,
-      h('div', { class: 'share' }, h('label', { for: linkId }, t('cost.link')), link, h('button', { type: 'button', class: 'quiet', onclick: copy }, t('cost.copy')), copied)),
-    h('section', { class: 'card', 'aria-label': t('cost.catalog') }, h('h3', {}, t('cost.catalog')), catalog));
+      h(
+        'div',
+        { class: 'share' },
+        h('label', { for: linkId }, t('cost.link')),
+        link,
+        h('button', { type: 'button', class: 'quiet', onclick: copy }, t('cost.copy')),
+        copied,
+      ),
+    ),
+    titledCard(t('cost.catalog'), catalog),
+  );
   const drawCatalog = mountCatalog(catalog, { isChosen: (id) => state.models.includes(id), toggle });
   drawChips();
   refresh(false);
@@ -82,7 +144,9 @@ export function mount(panel) {
   }
 
   function toggle(name) {
-    state.models = state.models.includes(name) ? state.models.filter((other) => other !== name) : [...state.models, name].slice(-MOST_COMPARED);
+    state.models = state.models.includes(name)
+      ? state.models.filter((other) => other !== name)
+      : [...state.models, name].slice(-MOST_COMPARED);
     drawChips();
     refresh();
     drawCatalog();
@@ -90,8 +154,17 @@ export function mount(panel) {
 
   /** Not at every change of a number: a field that loses the focus to a button here must not replace that button. */
   function drawChips() {
-    put(chips, state.models.map((name) => h('li', { class: 'chip' }, name,
-      h('button', { type: 'button', 'aria-label': t('picker.remove', { name }), onclick: () => toggle(name) }, '×'))));
+    put(
+      chips,
+      state.models.map((name) =>
+        h(
+          'li',
+          { class: 'chip' },
+          name,
+          h('button', { type: 'button', 'aria-label': t('picker.remove', { name }), onclick: () => toggle(name) }, '×'),
+        ),
+      ),
+    );
   }
 
   function refresh(changed = true) {
@@ -106,7 +179,8 @@ export function mount(panel) {
     try {
       await navigator.clipboard.writeText(link.value);
       copied.textContent = t('cost.copied');
-    } catch { // no permission, or no secure context: the field can be copied by hand
+    } catch {
+      // no permission, or no secure context: the field can be copied by hand
       link.focus();
       link.select();
     }
@@ -115,22 +189,37 @@ export function mount(panel) {
 
 // ---------------------------------------------------------------- a month
 
-function costTable(rows) {
-  const priced = rows.filter((row) => row.answer?.total).sort((a, b) => order(decimal(a.answer.total), decimal(b.answer.total)));
-  const unpriced = rows.filter((row) => row.answer && row.answer.total === null);
-  const failed = rows.filter((row) => row.error);
-  const dearest = priced.length ? Number(priced.at(-1).answer.total) : 1;
+const BUCKETS = ['input', 'cache_read', 'output'];
+
+function costTable(answers) {
+  const priced = answers
+    .filter(({ answer }) => answer?.total)
+    .sort((a, b) => order(decimal(a.answer.total), decimal(b.answer.total)));
+  const dearest = Number(priced.at(-1)?.answer.total) || 1;
   const monthly = (amount) => dollars(times(decimal(amount), state.calls));
-  const share = (answer, bucket) => answer.line_items.filter((item) => item.bucket === bucket);
-  const bucketCell = (answer, bucket) => h('td', { class: 'num' }, share(answer, bucket).map((item) => monthly(item.amount)));
-  return h('div', { class: 'scroller', tabIndex: 0, role: 'group', 'aria-label': t('cost.month') }, h('table', { class: 'comparison' },
-    h('caption', { class: 'visually-hidden' }, t('cost.month')),
-    h('thead', {}, h('tr', {}, ['compare.model', 'cost.per_month', 'cost.per_call', 'bucket.input', 'bucket.cache_read', 'bucket.output'].map((key, index) => h('th', { scope: 'col', class: index ? 'num' : null }, t(key))))),
-    h('tbody', {},
-      priced.map(({ model, answer }) => h('tr', {},
-        h('th', { scope: 'row' }, model, answer.price_status === 'inferred' && h('abbr', { title: t('compare.inferred') }, '*')),
-        h('td', { class: 'num' }, h('b', {}, monthly(answer.total)), h('span', { class: 'under', css: { '--size': `${dearest ? (Number(answer.total) / dearest) * 100 : 0}%` } })),
-        h('td', { class: 'num' }, dollars(decimal(answer.total))), ['input', 'cache_read', 'output'].map((bucket) => bucketCell(answer, bucket)))),
-      unpriced.map(({ model, answer }) => h('tr', {}, h('th', { scope: 'row' }, model), h('td', { colspan: 5 }, t('unknown'), ' – ', answer.reason))),
-      failed.map(({ model, error }) => h('tr', { class: 'failed' }, h('th', { scope: 'row' }, model), h('td', { colspan: 5 }, problem(error)))))));
+  const bucket = (answer, wanted) =>
+    num(answer.line_items.filter((item) => item.bucket === wanted).map((item) => monthly(item.amount)));
+  const wide = (...content) => h('td', { colspan: 2 + BUCKETS.length }, content);
+  return table(
+    t('cost.month'),
+    [
+      [t('compare.model')],
+      ...['cost.per_month', 'cost.per_call', ...BUCKETS.map((each) => `bucket.${each}`)].map((key) => [t(key), true]),
+    ],
+    [
+      ...priced.map(({ model, answer }) =>
+        row(
+          name(model, inferredMark(answer.price_status)),
+          num(h('b', {}, monthly(answer.total)), underline(Number(answer.total) / dearest)),
+          num(dollars(decimal(answer.total))),
+          BUCKETS.map((each) => bucket(answer, each)),
+        ),
+      ),
+      ...answers
+        .filter(({ answer }) => answer && !answer.total)
+        .map(({ model, answer }) => row(name(model), wide(t('unknown'), ' – ', answer.reason))),
+      ...answers.filter(({ error }) => error).map(({ model, error }) => row(name(model), wide(problem(error)))),
+    ],
+    { sticky: true },
+  );
 }

@@ -6,8 +6,9 @@ import { debounced, h, latest, newId, put } from '../dom.js';
 import { CUTS } from '../examples.js';
 import { t } from '../i18n.js';
 import { finalTokens, mergeView } from '../mergeview.js';
-import { createTokenizerSelect } from '../pickers.js';
+import { createExamples, createTokenizerSelect } from '../pickers.js';
 import { hint, problem } from '../problem.js';
+import { card, titledCard } from '../tables.js';
 
 const MOST = 2000;
 
@@ -15,9 +16,22 @@ const state = { text: CUTS[0].text, tokenizer: CUTS[0].tokenizer, opened: 0 };
 
 export function mount(panel) {
   const id = newId('cut');
-  const area = h('textarea', { id, rows: 3, class: 'area', maxlength: MOST, spellcheck: 'false', value: state.text, oninput: changed });
+  const area = h('textarea', {
+    id,
+    rows: 3,
+    class: 'area',
+    maxlength: MOST,
+    spellcheck: 'false',
+    value: state.text,
+    oninput: changed,
+  });
   const tokenizer = createTokenizerSelect({
-    label: t('cut.tokenizer'), value: state.tokenizer, onchange: (name) => { state.tokenizer = name; refresh(); },
+    label: t('cut.tokenizer'),
+    value: state.tokenizer,
+    onchange: (name) => {
+      state.tokenizer = name;
+      refresh();
+    },
   });
   const out = h('div', {});
   const later = debounced(refresh, () => 200);
@@ -31,14 +45,18 @@ export function mount(panel) {
     }
   });
 
-  put(panel,
-    h('h2', {}, t('cut.title')), h('p', { class: 'lead' }, t('cut.lead')),
-    h('section', { class: 'card', 'aria-label': t('cut.input') },
-      h('div', { class: 'fields' }, tokenizer.element,
-        h('div', { class: 'field wide' }, h('span', { class: 'label' }, t('example')),
-          h('div', { class: 'chips' }, CUTS.map((example) => h('button', { type: 'button', class: 'chip', onclick: () => take(example) }, t(example.key)))))),
-      h('label', { for: id, class: 'label' }, t('cut.input')), area),
-    out);
+  put(
+    panel,
+    h('h2', {}, t('cut.title')),
+    h('p', { class: 'lead' }, t('cut.lead')),
+    card(
+      t('cut.input'),
+      h('div', { class: 'fields' }, tokenizer.element, createExamples(CUTS, take)),
+      h('label', { for: id, class: 'label' }, t('cut.input')),
+      area,
+    ),
+    out,
+  );
   refresh();
 
   function take(example) {
@@ -64,12 +82,19 @@ export function mount(panel) {
 
 function answerView(answer) {
   const words = [
-    h('section', { class: 'card', 'aria-label': t('cut.how') },
-      h('h3', {}, t('cut.how')),
+    titledCard(
+      t('cut.how'),
       h('p', {}, t(`algorithm.${answer.algorithm}`)),
-      answer.altered && h('p', { class: 'note' }, `${t('tokens.altered')} ${answer.normaliser.map((code) => t(`normaliser.${code}`)).join(', ')}.`),
+      answer.altered &&
+        h(
+          'p',
+          { class: 'note' },
+          `${t('tokens.altered')} ${answer.normaliser.map((code) => t(`normaliser.${code}`)).join(', ')}.`,
+        ),
       answer.steps_missing && h('p', { class: 'note' }, t(`steps_missing.${answer.steps_missing}`)),
-      h('h4', {}, t('cut.result', { count: answer.count })), chips(answer.tokens, t('cut.tokens'))),
+      h('h4', {}, t('cut.result', { count: answer.count })),
+      chips(answer.tokens, t('cut.tokens')),
+    ),
   ];
   if (answer.pre_tokens !== null && answer.pre_tokens.length > 0) words.push(preTokenSection(answer));
   return words;
@@ -77,9 +102,14 @@ function answerView(answer) {
 
 function preTokenSection(answer) {
   const body = h('div', {});
-  const buttons = answer.pre_tokens.map((pretoken, index) => h('button', {
-    type: 'button', class: 'pretoken', onclick: () => open(index),
-  }, spelling(pretoken), h('small', {}, pretoken.kind === 'added' ? t('cut.added') : t('cut.pieces', { count: pretoken.tokens.length }))));
+  const buttons = answer.pre_tokens.map((pretoken, index) =>
+    h(
+      'button',
+      { type: 'button', class: 'pretoken', onclick: () => open(index) },
+      spelling(pretoken),
+      h('small', {}, pretoken.kind === 'added' ? t('cut.added') : t('cut.pieces', { count: pretoken.tokens.length })),
+    ),
+  );
   open(Math.min(state.opened, buttons.length - 1));
 
   function open(index) {
@@ -88,17 +118,22 @@ function preTokenSection(answer) {
     put(body, preTokenView(answer.pre_tokens[index], answer.algorithm));
   }
 
-  return h('section', { class: 'card', 'aria-label': t('cut.pretokens') },
-    h('h3', {}, t('cut.pretokens')), h('p', { class: 'muted' }, t('cut.pretokens_about')),
-    h('div', { class: 'pretokens', role: 'group', 'aria-label': t('cut.pretokens') }, buttons), body);
+  return titledCard(
+    t('cut.pretokens'),
+    h('p', { class: 'muted' }, t('cut.pretokens_about')),
+    h('div', { class: 'pretokens', role: 'group', 'aria-label': t('cut.pretokens') }, buttons),
+    body,
+  );
 }
 
 function preTokenView(pretoken, algorithm) {
   return [
     pretoken.whole && h('p', { class: 'note' }, t('cut.whole')),
-    pretoken.kind === 'added' ? h('p', { class: 'note' }, t('cut.added_about'))
+    pretoken.kind === 'added'
+      ? h('p', { class: 'note' }, t('cut.added_about'))
       : mergeView(pretoken, { rankName: t(algorithm === 'ranks' ? 'merge.rank' : 'merge.place') }),
-    h('h4', {}, t('cut.tokens')), finalTokens(pretoken),
+    h('h4', {}, t('cut.tokens')),
+    finalTokens(pretoken),
     pretoken.other_rule && otherRule(pretoken.other_rule),
   ];
 }
@@ -106,6 +141,8 @@ function preTokenView(pretoken, algorithm) {
 function otherRule({ rule, same, tokens }) {
   return [
     h('h4', {}, t('cut.other', { rule: t(`rule.${rule}`) })),
-    same ? h('p', { class: 'muted' }, t('cut.other_same')) : [h('p', {}, t('cut.other_differs')), chips(tokens, t('cut.other', { rule: t(`rule.${rule}`) }))],
+    same
+      ? h('p', { class: 'muted' }, t('cut.other_same'))
+      : [h('p', {}, t('cut.other_differs')), chips(tokens, t('cut.other', { rule: t(`rule.${rule}`) }))],
   ];
 }

@@ -9,6 +9,7 @@ import { codePoints } from '../format.js';
 import { number, t } from '../i18n.js';
 import { chosen, createChoice, createModelPicker, createSelect } from '../pickers.js';
 import { hint, problem } from '../problem.js';
+import { card, titledCard } from '../tables.js';
 import { createTokenView } from '../tokenview.js';
 
 /** What the service shows tokens of, in characters; it counts longer texts. */
@@ -21,18 +22,40 @@ export function mount(panel) {
   const facts = h('p', { class: 'facts', role: 'status' });
   const notes = h('div', {});
   const table = h('div', {});
-  const picker = createModelPicker({ onchange: () => { drawShown(); refresh(); } });
+  const picker = createModelPicker({
+    onchange: () => {
+      drawShown();
+      refresh();
+    },
+  });
   const shownSlot = h('div', {});
   const modeChoice = createChoice({
-    label: t('tokens.mode'), value: state.mode, options: [['text', t('tokens.mode_text')], ['ids', t('tokens.mode_ids')]],
-    onchange: (mode) => { state.mode = mode; showTokens(); },
+    label: t('tokens.mode'),
+    value: state.mode,
+    options: [
+      ['text', t('tokens.mode_text')],
+      ['ids', t('tokens.mode_ids')],
+    ],
+    onchange: (mode) => {
+      state.mode = mode;
+      showTokens();
+    },
   });
   const examples = createSelect({
-    label: t('example'), value: '', options: [['', t('example.choose')], ...TEXTS.map(({ key }) => [key, t(key)])],
-    onchange: (key) => { if (key) editor.setText(TEXTS.find((each) => each.key === key).text); },
+    label: t('example'),
+    value: '',
+    options: [['', t('example.choose')], ...TEXTS.map(({ key }) => [key, t(key)])],
+    onchange: (key) => {
+      if (key) editor.setText(TEXTS.find((each) => each.key === key).text);
+    },
   });
   const editor = createEditor({
-    label: t('tokens.text'), placeholder: t('tokens.placeholder'), text: state.text, rows: 12, tools: [examples.element], onchange: changed,
+    label: t('tokens.text'),
+    placeholder: t('tokens.placeholder'),
+    text: state.text,
+    rows: 12,
+    tools: [examples.element],
+    onchange: changed,
   });
   /** Long texts wait longer for the next key: each answer to one costs time to read. */
   const later = debounced(refresh, () => 120 + Math.min(600, size / 2000));
@@ -59,27 +82,49 @@ export function mount(panel) {
       answered = null;
       view.clear();
       put(facts);
-      put(notes, problem(error, (name) => picker.replace(state.shown, name)));
+      put(
+        notes,
+        problem(error, (name) => picker.replace(state.shown, name)),
+      );
     }
   });
 
-  put(panel,
-    h('h2', {}, t('tokens.title')), h('p', { class: 'lead' }, t('tokens.lead')),
+  put(
+    panel,
+    h('h2', {}, t('tokens.title')),
+    h('p', { class: 'lead' }, t('tokens.lead')),
     picker.element,
-    h('div', { class: 'columns' },
-      h('section', { class: 'card', 'aria-label': t('tokens.text') }, editor.element),
-      h('section', { class: 'card', 'aria-label': t('tokens.view') },
-        h('div', { class: 'bar' }, shownSlot, h('span', { class: 'spring' }), modeChoice.element), view.element, facts, notes)),
-    h('section', { class: 'card', 'aria-label': t('compare.title') }, h('h3', {}, t('compare.title')), table));
+    h(
+      'div',
+      { class: 'columns' },
+      card(t('tokens.text'), editor.element),
+      card(
+        t('tokens.view'),
+        h('div', { class: 'bar' }, shownSlot, h('span', { class: 'spring' }), modeChoice.element),
+        view.element,
+        facts,
+        notes,
+      ),
+    ),
+    titledCard(t('compare.title'), table),
+  );
   drawShown();
   refresh();
 
   function drawShown() {
     if (!chosen.models.includes(state.shown)) state.shown = chosen.models[0];
-    put(shownSlot, createSelect({
-      label: t('tokens.shown'), value: state.shown, options: chosen.models.map((name) => [name, name]),
-      onchange: (name) => { state.shown = name; refresh(); },
-    }).element);
+    put(
+      shownSlot,
+      createSelect({
+        label: t('tokens.shown'),
+        value: state.shown,
+        options: chosen.models.map((name) => [name, name]),
+        onchange: (name) => {
+          state.shown = name;
+          refresh();
+        },
+      }).element,
+    );
   }
 
   function changed() {
@@ -129,10 +174,16 @@ function asTokens(answer, text) {
   for (const { code } of answer.warnings) notes.push(code);
   return {
     tokens: {
-      text, length: starts.length, ids, starts, ends,
+      text,
+      length: starts.length,
+      ids,
+      starts,
+      ends,
       exceptions: new Map(exceptions.map((each) => [each.index, each])),
     },
-    count: answer.count, bytes: answer.bytes, characters: codePoints(text),
+    count: answer.count,
+    bytes: answer.bytes,
+    characters: codePoints(text),
     notes: notes.map((note) => h('p', { class: 'note' }, note)),
   };
 }
