@@ -39,8 +39,8 @@ lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--
 kernel:  ## compile the tiling kernel (C to WebAssembly); needs clang and lld
 	@scripts/build_kernel.sh
 
-bench: $(INSTALLED)  ## print how fast it is on this machine; ARGS names the parts, all by default
-	@$(PYTHON) -m benchmarks $(ARGS)
+bench: $(INSTALLED)  ## print how fast it is on this machine, and write benchmarks/RESULTS.md; PARTS="rates start"
+	@$(PYTHON) -m benchmarks $(PARTS)
 
 soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of memory and files; SECONDS=600
 	@$(PYTHON) -m benchmarks.soak $(or $(SECONDS),60)

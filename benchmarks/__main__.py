@@ -1,26 +1,44 @@
-"""`make bench`: print how fast this checkout is on this machine. ARGS names the parts to run; all by default."""
+"""`make bench`: print how fast this checkout is on this machine, and keep it in RESULTS.md; PARTS names some of it."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import time
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
-from benchmarks import shared, start
+from benchmarks.results import Tee, write
 
-PARTS: Mapping[str, Callable[[], None]] = {"start": start.run, "shared": shared.run}
-"""Name -> what runs it and prints."""
+PARTS: Mapping[str, str] = {
+    "rates": "Requests a second",
+    "engines": "Engines",
+    "batch": "Batches",
+    "start": "Start and memory",
+    "probes": "Probes beside large bodies",
+    "growth": "Growth",
+    "shared": "The shared cache",
+    "tiling": "Claude 3 and later",
+    "litellm": "LiteLLM's proxy",
+}
+"""Name of the module that measures -> what its results are called."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    chosen = parser.parse_args().parts or list(PARTS)
-    unknown = set(chosen) - set(PARTS)
+    arguments = parser.parse_args()
+    unknown = set(arguments.parts) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    for part in chosen:
-        print(f"== {part}")
-        PARTS[part]()
+    for part in arguments.parts or PARTS:
+        print(f"== {part}", flush=True)
+        run: Callable[[], None] = import_module(f"benchmarks.{part}").run
+        tee, began = Tee(), time.perf_counter()
+        with contextlib.redirect_stdout(tee):
+            run()
+        print(f"   ({time.perf_counter() - began:.0f} s)", flush=True)
+        write(PARTS[part], tee.text)
 
 
 main()

@@ -1,0 +1,191 @@
+"""A lean HTTP/1.1 client for loopback: keeps some connections busy for a while, and measures.
+
+Each request is made of the same bytes around a number of its own, so that no answer can be one given before. It costs
+about 10 us of the client's core a request (its busy share is measured, too), so that the server is what is measured.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import socket
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+NUMBER = b"000000000000"
+"""What stands in a template for the number of the request: twelve digits."""
+
+CHUNK = 1 << 18
+CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
+PATIENCE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, url: str) -> Address:
+        host, _, port = url.removeprefix("http://").partition(":")
+        return cls(host, int(port))
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A request up to its number and from there on."""
+
+    before: bytes
+    after: bytes
+    body_bytes: int
+
+    @classmethod
+    def post(cls, path: str, body: bytes, headers: Mapping[str, str]) -> Template:
+        """A POST of `body`, in which NUMBER stands once. Raises ValueError where it does not."""
+        if body.count(NUMBER) != 1:
+            raise ValueError(f"the body for {path} must hold the number once, not {body.count(NUMBER)} times")
+        lines = {"Host": "127.0.0.1", "Content-Type": "application/json", **headers, "Content-Length": str(len(body))}
+        head = f"POST {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        before, _, after = body.partition(NUMBER)
+        return cls(head.encode() + b"\r\n" + before, after, len(body))
+
+    def request(self, number: int) -> bytes:
+        return b"%b%012d%b" % (self.before, number, self.after)
+
+
+@dataclass(slots=True)
+class Load:
+    """What came of it. `busy` is the share of its time that the client worked rather than waited."""
+
+    seconds: float
+    latencies: list[float] = field(default_factory=list)
+    busy: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return len(self.latencies) / self.seconds
+
+    def percentile(self, share: float) -> float:
+        """Seconds."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.latencies)
+
+
+class _Exchange:
+    """One connection: a request on its way out or its answer on its way in."""
+
+    __slots__ = ("answer", "began", "missing", "socket", "unsent")
+
+    def __init__(self, address: Address) -> None:
+        self.socket = socket.create_connection((address.host, address.port), timeout=PATIENCE_SECONDS)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setblocking(False)
+        self.began = 0.0
+        self.unsent = memoryview(b"")
+        self.answer = b""
+        self.missing = -1
+        """Bytes of the answer that are to come; -1 as long as its head is not complete."""
+
+    def begin(self, request: bytes) -> bool:
+        """Send a request; whether all of it is out."""
+        self.answer, self.missing, self.unsent = b"", -1, memoryview(request)
+        self.began = time.perf_counter()
+        return self.go_on()
+
+    def go_on(self) -> bool:
+        while self.unsent:
+            try:
+                self.unsent = self.unsent[self.socket.send(self.unsent):]
+            except BlockingIOError:
+                return False
+        return True
+
+    def receive(self) -> bool:
+        """Take what has come; whether the answer is complete. Raises RuntimeError for any status but 200."""
+        data = self.socket.recv(CHUNK)
+        if not data:
+            raise RuntimeError("the server closed the connection")
+        if self.missing < 0:
+            self.answer += data
+            end = self.answer.find(b"\r\n\r\n")
+            if end < 0:
+                return False
+            self._check(end)
+        else:
+            self.missing -= len(data)
+        return self.missing == 0
+
+    def _check(self, end: int) -> None:
+        found = CONTENT_LENGTH.search(self.answer, 0, end + 2)
+        if not self.answer.startswith(b"HTTP/1.1 200") or found is None:
+            raise RuntimeError(f"not what was wanted: {self.answer[:600]!r}")
+        self.missing = int(found[1]) - (len(self.answer) - end - 4)
+
+
+def drive(
+    url: str, template: Template, *, connections: int = 8, seconds: float = 1.0, numbers: Iterator[int] | None = None
+) -> Load:
+    """Keep `connections` busy for `seconds`, each with its next request as soon as it has its answer.
+
+    Raises RuntimeError for anything but 200.
+    """
+    numbers = count(time.time_ns() % 10**11) if numbers is None else numbers
+    address = Address.of(url)
+    exchanges = {}
+    with select.epoll() as poll:
+        try:
+            for _ in range(connections):
+                exchange = _Exchange(address)
+                exchanges[exchange.socket.fileno()] = exchange
+                poll.register(exchange.socket, select.EPOLLIN)
+            return _Drive(poll, exchanges, template, numbers).run(seconds)
+        finally:
+            for exchange in exchanges.values():
+                exchange.socket.close()
+
+
+class _Drive:
+    def __init__(
+        self, poll: select.epoll, exchanges: dict[int, _Exchange], template: Template, numbers: Iterator[int]
+    ) -> None:
+        self.poll = poll
+        self.exchanges = exchanges
+        self.template = template
+        self.numbers = numbers
+
+    def run(self, seconds: float) -> Load:
+        load, busy, began = Load(0.0), time.process_time(), time.perf_counter()
+        for exchange in self.exchanges.values():
+            self._begin(exchange)
+        end = began + seconds
+        waiting = len(self.exchanges)
+        while waiting:
+            events = self.poll.poll(PATIENCE_SECONDS)
+            if not events:
+                raise RuntimeError(f"no answer within {PATIENCE_SECONDS} s")
+            for number, event in events:
+                exchange = self.exchanges[number]
+                if event & select.EPOLLOUT and exchange.go_on():
+                    self.poll.modify(number, select.EPOLLIN)
+                if event & ~select.EPOLLOUT and exchange.receive():
+                    now = time.perf_counter()
+                    load.latencies.append(now - exchange.began)
+                    if now < end:
+                        self._begin(exchange)
+                    else:
+                        waiting -= 1
+        load.seconds = time.perf_counter() - began
+        load.busy = (time.process_time() - busy) / load.seconds
+        return load
+
+    def _begin(self, exchange: _Exchange) -> None:
+        if not exchange.begin(self.template.request(next(self.numbers))):
+            self.poll.modify(exchange.socket, select.EPOLLIN | select.EPOLLOUT)

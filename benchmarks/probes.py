@@ -1,0 +1,66 @@
+"""How long /livez takes while four bodies of a million tokens each are being counted, on all cores."""
+
+from __future__ import annotations
+
+import http.client
+import sys
+import time
+from functools import partial
+
+from benchmarks import servers, texts
+from benchmarks.client import Address, Load, drive
+from benchmarks.servers import Server
+
+TOKENS = 1_000_000
+SECONDS = 6.0
+BESIDE = 4
+
+CHILD = "import sys; from benchmarks.probes import feed; feed(*sys.argv[1:])"
+
+
+def run() -> None:
+    rows = (("ours", servers.ours, "/livez"), ("ordinary", partial(servers.floor, "ordinary"), "/docs"))
+    for name, opened, path in rows:
+        with opened(core=None) as server:
+            idle = probe(server.url, path, 1.0)
+            busy, counted = loaded(server, path)
+            print(
+                f"{name:<9} {path:<7} ms: idle p50 {idle.median * 1e3:.1f}, p99 {idle.percentile(0.99) * 1e3:.1f}; "
+                f"beside {BESIDE} bodies of {TOKENS:,} tokens p50 {busy.median * 1e3:.1f}, "
+                f"p99 {busy.percentile(0.99) * 1e3:.1f}, longest {max(busy.latencies) * 1e3:.1f} "
+                f"({len(busy.latencies)} probes, {counted} bodies counted)", flush=True,
+            )
+
+
+def loaded(server: Server, path: str) -> tuple[Load, int]:
+    """Probes, and how many bodies were counted meanwhile, fed by a process of its own."""
+    command = [sys.executable, "-c", CHILD, server.url, server.key or "-"]
+    with servers.program(command) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # it has begun
+        load = probe(server.url, path, SECONDS)
+        child.wait(120)
+        return load, int(child.stdout.read())
+
+
+def feed(url: str, key: str) -> None:
+    """Keep four bodies under way for a little longer than probes are made. Every one is new to the server."""
+    text = texts.prose(round(TOKENS * 4.4))
+    body = {"model": "gpt-4o", "text": f"{texts.MARK} {text}"}
+    template = texts.post("/v1/countTokens", body, key)
+    print("begun", flush=True)
+    print(len(drive(url, template, connections=BESIDE, seconds=SECONDS + 0.5).latencies), flush=True)
+
+
+def probe(url: str, path: str, seconds: float) -> Load:
+    """One request after the other with 5 ms between, each on a connection that is kept."""
+    address, load = Address.of(url), Load(seconds)
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=60)
+    end = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < end:
+        connection.request("GET", path)
+        connection.getresponse().read()
+        load.latencies.append(time.perf_counter() - began)
+        time.sleep(0.005)
+    connection.close()
+    return load

@@ -1,0 +1,59 @@
+"""RESULTS.md: one section a part, each from its latest run, with the machine and the versions it ran on."""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import re
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+FILE = Path(__file__).with_name("RESULTS.md")
+
+HEAD = """# How fast it is
+
+Written by `make bench`; each section is from the latest run of its part. Speeds are of one machine, and
+ratios, measured in turns within a run, are what can be compared.
+"""
+
+PACKAGES = ("splintr-rs", "tiktoken", "tokenizers", "ctok", "uvicorn", "uvloop", "httptools", "fastapi")
+
+
+class Tee(io.StringIO):
+    """Keeps what is printed and shows it all the same."""
+
+    def write(self, text: str) -> int:
+        sys.__stdout__.write(text)  # type: ignore[union-attr]
+        return super().write(text)
+
+    def flush(self) -> None:
+        sys.__stdout__.flush()  # type: ignore[union-attr]
+
+    @property
+    def text(self) -> str:
+        return self.getvalue()
+
+
+def write(title: str, text: str) -> None:
+    """Put the section in the place of its older self, or at the end."""
+    section = f"## {title}\n\n{_where()}\n\n```text\n{text.rstrip()}\n```\n"
+    old = FILE.read_text("utf-8") if FILE.exists() else HEAD
+    pattern = re.compile(rf"^## {re.escape(title)}\n.*?^```\n.*?^```\n", re.MULTILINE | re.DOTALL)
+    new = pattern.sub(lambda _: section, old) if pattern.search(old) else f"{old.rstrip()}\n\n{section}"
+    FILE.write_text(new, "utf-8")
+
+
+def _where() -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {_processor()}, {os.cpu_count()} cores, Linux {platform.release()}, "
+        f"Python {platform.python_version()}; load average before and during: {os.getloadavg()[2]:.1f}.\n{versions}."
+    )
+
+
+def _processor() -> str:
+    rows = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    return next((row.partition(":")[2].strip() for row in rows if row.startswith("model name")), platform.machine())
