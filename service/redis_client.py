@@ -7,7 +7,9 @@
 
 What redis-py takes in a query (ssl_ca_certs=..., ssl_cert_reqs=none) may follow; sentinels take sentinel_username and
 sentinel_password there. The client is synchronous: it is used from threads, never on the event loop. It never tries a
-second time by itself, since a request that waits for Redis could have counted in the meantime.
+second time by itself, since a request that waits for Redis could have counted in the meantime. It says its name when
+it connects (redis-py's `driver_info`): over TLS 1.3 something must be read first, or the tickets that the server sends
+by itself look to redis-py like a connection gone wrong.
 """
 
 from __future__ import annotations
@@ -108,9 +110,7 @@ def _options(address: RedisAddress, seconds: float) -> dict[str, Any]:
     given: dict[str, Any] = parse_url(address.url)  # type: ignore[no-untyped-call]
     for name in ("host", "port", "connection_class"):
         given.pop(name, None)
-    ours: dict[str, Any] = {
-        "protocol": 2, "driver_info": None, "socket_timeout": seconds, "socket_connect_timeout": seconds,
-    }
+    ours: dict[str, Any] = {"protocol": 2, "socket_timeout": seconds, "socket_connect_timeout": seconds}
     if address.url.startswith("rediss:"):
         ours["ssl"] = True
     return {**ours, **given}
@@ -122,7 +122,7 @@ def _open_server(address: RedisAddress, seconds: float, connections: int) -> Cli
     from redis.retry import Retry  # noqa: PLC0415
 
     return Redis.from_url(
-        address.url, protocol=2, driver_info=None, socket_timeout=seconds, socket_connect_timeout=seconds,
+        address.url, protocol=2, socket_timeout=seconds, socket_connect_timeout=seconds,
         retry=Retry(NoBackoff(), 0), max_connections=connections,
     )
 
