@@ -142,6 +142,8 @@ class Ledger:
             self.events.ledger("dropped", 1)
             return
         self._notes.append(note)
+        if self._beat is not None and len(self._notes) == MOST_NOTES // 2:
+            self._beat.wake()
 
     # ------------------------------------------------------------ adding up and writing
 
