@@ -13,7 +13,7 @@ from typing import Any, Literal
 from service.dialects.base import Endpoint, Wire, as_object, each, optional_text
 from service.dialects.google_parts import RESOLUTIONS, read_contents, read_system
 from service.dialects.google_wire import camel, enum_name, field, join
-from service.errors import ServiceError
+from service.errors import InvalidRequest, ServiceError
 from service.types import CountRequest, Json, OutputFormat, Prompt, TokenCount, Tool, ToolChoice
 
 DIALECT = "google.generateContent"
@@ -41,8 +41,9 @@ def read_generate_content(value: Json, path: str = "") -> Prompt:
     else:
         generation_places = places[1:]
     system, system_role_given = read_system(*_find(places, "systemInstruction"))
-    return Prompt(
-        messages=read_contents(*field(body, path, "contents")),
+    contents, contents_path = field(body, path, "contents")
+    prompt = Prompt(
+        messages=read_contents(contents, contents_path),
         system=system,
         system_role_given=system_role_given,
         tools=_tools(*_find(places, "tools")),
@@ -52,6 +53,10 @@ def read_generate_content(value: Json, path: str = "") -> Prompt:
         dialect=DIALECT,
         options=_options(places, generation_places),
     )
+    if "contents" not in body and not (prompt.system or prompt.tools or "cached_content" in prompt.options):
+        message = f"{contents_path} is missing: a generateContent request holds contents."
+        raise InvalidRequest(message, field=contents_path)  # a body in another format would count 0
+    return prompt
 
 
 def _find(places: tuple[Fields, ...], name: str) -> tuple[Json, str]:
@@ -270,7 +275,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 _STATUSES: Mapping[int, str] = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
-    413: "INVALID_ARGUMENT", 415: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE",
+    405: "UNIMPLEMENTED", 408: "DEADLINE_EXCEEDED", 413: "INVALID_ARGUMENT",
+    415: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE",
 }
 _DETAIL = "type.googleapis.com/google.rpc."
 

@@ -98,6 +98,9 @@ STORED = ("previous_response_id", "conversation", "prompt", "context_management"
 def read_responses(value: Json, path: str) -> Prompt:
     """A body of POST /v1/responses or /v1/responses/input_tokens; every field may be absent."""
     body = as_object(value, path)
+    if "messages" in body and "input" not in body:  # would count as next to nothing
+        at = join(path, "input")
+        raise InvalidRequest(f"{at} is missing: messages are of a chat request.", field=at)
     text = body.get("text")
     text_path = join(path, "text")
     reasoning = body.get("reasoning")

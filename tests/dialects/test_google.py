@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from service.dialects.google import ENDPOINTS, READERS, WIRE, answer, read_generate_content
-from service.errors import InvalidRequest, RateLimited, ServiceError, TooLarge, UnknownModel
+from service.errors import InvalidRequest, MethodNotAllowed, RateLimited, ServiceError, TooLarge, UnknownModel
 from service.types import Media, TokenCount, ToolChoice
 from tests.dialects.google_bodies import PNG, one_turn, texts
 from tests.live import LiveServer
@@ -102,7 +102,8 @@ def test_declarations_of_both_forms() -> None:
     ],
 )
 def test_tool_choice(setting: dict[str, Any], choice: ToolChoice) -> None:
-    assert read_generate_content({"toolConfig": {"functionCallingConfig": setting}}).tool_choice == choice
+    body = {"contents": [], "toolConfig": {"functionCallingConfig": setting}}
+    assert read_generate_content(body).tool_choice == choice
 
 
 @pytest.mark.parametrize(
@@ -110,11 +111,11 @@ def test_tool_choice(setting: dict[str, Any], choice: ToolChoice) -> None:
     [(None, []), ([], []), ({}, []), ([{}], []), ({"name": "f"}, ["f"]), ([{"googleSearch": None}], [])],
 )
 def test_odd_shapes_of_tools(tools: Any, names: list[str]) -> None:
-    assert [tool.name for tool in read_generate_content({"tools": tools}).tools] == names
+    assert [tool.name for tool in read_generate_content({"contents": [], "tools": tools}).tools] == names
 
 
 def test_a_reader_is_registered_under_its_dialect() -> None:
-    assert READERS["google.generateContent"]({}, "request").dialect == "google.generateContent"
+    assert READERS["google.generateContent"]({"contents": []}, "request").dialect == "google.generateContent"
 
 
 # ---------------------------------------------------------------- answers and errors
@@ -139,6 +140,7 @@ def test_an_answer_is_split_by_modality() -> None:
         (UnknownModel("Unknown."), 404, "NOT_FOUND", ["BadRequest", "RequestInfo"]),
         (RateLimited("Slow down.", retry_after=1.5), 429, "RESOURCE_EXHAUSTED", ["RetryInfo", "RequestInfo"]),
         (TooLarge("Too large."), 413, "INVALID_ARGUMENT", ["RequestInfo"]),
+        (MethodNotAllowed("Wrong method."), 405, "UNIMPLEMENTED", ["RequestInfo"]),
         (ServiceError("?"), 500, "INTERNAL", ["RequestInfo"]),
     ],
 )

@@ -96,7 +96,9 @@ REFUSED_PARTS: list[tuple[Any, str]] = [
     ({"fileData": {}, "mediaResolution": {"level": []}}, ".mediaResolution.level"),
 ]
 REFUSED_BODIES: list[tuple[Any, str]] = [
-    ([], ""), ({"contents": 3}, "contents"), ({"contents": [3]}, "contents[0]"),
+    ([], ""), ({}, "contents"), ({"messages": [{"role": "user", "content": "###"}]}, "contents"),
+    ({"generateContentRequest": {"generationConfig": {}}}, "generateContentRequest.contents"),
+    ({"contents": 3}, "contents"), ({"contents": [3]}, "contents[0]"),
     ({"contents": [{"role": 3}]}, "contents[0].role"), ({"systemInstruction": 3}, "systemInstruction"),
     ({"tools": "x"}, "tools"), ({"tools": [3]}, "tools[0]"),
     ({"tools": [{"functionDeclarations": [3]}]}, "tools[0].functionDeclarations[0]"),

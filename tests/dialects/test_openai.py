@@ -268,6 +268,7 @@ def test_a_string_is_a_user_message_and_instructions_are_the_system_prompt() -> 
         ("openai.chat", {"messages": [], "response_format": {"type": "json_schema", "json_schema": 5}},
          "response_format.json_schema"),
         ("openai.responses", {"input": 5}, "input"),
+        ("openai.responses", {"messages": [{"role": "user", "content": "secret"}]}, "input"),
         ("openai.responses", {"input": [{"type": "function_call"}]}, "input[0].name"),
         ("openai.responses", {"input": [{"type": "message"}]}, "input[0].role"),
         ("openai.responses", {"text": "x"}, "text"),
