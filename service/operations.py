@@ -17,11 +17,12 @@ from service.metrics import Metrics
 from service.pricing import plain
 from service.tokenizers import registry
 from service.types import CountRequest, Json, TokenCount, Warned
+from service.values import value
 
 LOG = logging.getLogger("tallystick")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reply:
     """What an operation answers; `counts` are the counts in it, for metrics, and `headers` follow the body's own.
 

@@ -1,7 +1,7 @@
 """The inside types: what a request is once its wire format is forgotten, and what a count is made of.
 
 A dialect turns bytes into a `Prompt`; a renderer turns a `Prompt` into a `Rendering` (texts to be counted and
-fixed costs); the counter turns a `Rendering` into a `TokenCount`. Frozen dataclasses only; pydantic stays at the wire.
+fixed costs); the counter turns a `Rendering` into a `TokenCount`. Values only; pydantic stays at the wire.
 
 The prompt model is neutral but loses nothing that any provider bills for: where two wires say the same thing
 differently and the difference is billed (arguments as sent, a role that is absent), a field keeps it.
@@ -10,9 +10,11 @@ differently and the difference is billed (arguments as sent, a role that is abse
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any, Literal
+
+from service.values import value
 
 Json = Any
 """A decoded JSON value: None, bool, int, float, str, list or dict."""
@@ -40,7 +42,7 @@ FEATURES: tuple[Feature, ...] = (
 # ---------------------------------------------------------------- parts of a message
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Text:
     """Plain text. `thought` marks a Gemini thought shown as text; `citations` an Anthropic citations switch."""
 
@@ -50,7 +52,7 @@ class Text:
     citations: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Media:
     """An image, document, recording or other file.
 
@@ -79,7 +81,7 @@ class Media:
     fps: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Document:
     """A document given as text or as parts (Anthropic `text` and `content` sources), not as a file."""
 
@@ -90,7 +92,7 @@ class Document:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SearchResult:
     """A search result given as a block: its source, title and texts."""
 
@@ -101,7 +103,7 @@ class SearchResult:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Thinking:
     """Thinking shown back to the model. `text` is "" where only an opaque `signature` (base64 as sent) was given."""
 
@@ -111,7 +113,7 @@ class Thinking:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCall:
     """A call the model made. `raw_arguments` is the string as sent (OpenAI), `arguments` the decoded value.
 
@@ -131,7 +133,7 @@ class ToolCall:
     item_id: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolResult:
     """What a tool answered. `value` is the structured answer where the wire has one (Gemini), else None and `parts`."""
 
@@ -144,7 +146,7 @@ class ToolResult:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolReference:
     """A deferred tool that a result brings into context (Anthropic tool search)."""
 
@@ -152,7 +154,7 @@ class ToolReference:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolAddition:
     """Tools added in the middle of a conversation (Anthropic `tool_addition`, OpenAI `additional_tools`)."""
 
@@ -160,7 +162,7 @@ class ToolAddition:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Unknown:
     """A block of a type we do not know: counted from its serialised text and listed as uncounted."""
 
@@ -177,7 +179,7 @@ Part = (
 # ---------------------------------------------------------------- the prompt
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Message:
     """One message. `role_given` is False where the wire left the role out (Gemini bills that differently)."""
 
@@ -188,7 +190,7 @@ class Message:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tool:
     """A tool definition.
 
@@ -209,7 +211,7 @@ class Tool:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolChoice:
     """`mode` auto | none | required | named; `parallel` False where parallel calls were switched off."""
 
@@ -219,7 +221,7 @@ class ToolChoice:
     allowed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class OutputFormat:
     """Structured output. `schema` None for free-form JSON."""
 
@@ -231,7 +233,7 @@ class OutputFormat:
     strict: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Prompt:
     """A whole request, whatever wire it came by.
 
@@ -258,7 +260,7 @@ class Prompt:
 # ---------------------------------------------------------------- what a renderer gives
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Segment:
     """A text that the provider's template renders between two of its own special tokens, to be counted whole.
 
@@ -274,7 +276,7 @@ class Segment:
         return self.spans[0][1] if len(self.spans) == 1 else "".join(text for _, text in self.spans)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Overhead:
     """A fixed cost of a section in tokens; may be negative. `rule` is a short stable name for docs and debugging."""
 
@@ -283,7 +285,7 @@ class Overhead:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Doubt:
     """The billed number may differ by `low`..`high` tokens (low <= 0 <= high) for this reason: it widens the band."""
 
@@ -292,7 +294,7 @@ class Doubt:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Uncounted:
     """Something that could not be counted from the body; `assumed_tokens` are in the total all the same."""
 
@@ -302,7 +304,7 @@ class Uncounted:
     assumed_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Warned:
     """A repair or a choice made on the caller's behalf: a stable code and the JSON path it concerns."""
 
@@ -310,7 +312,7 @@ class Warned:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rendering:
     """What the provider's template makes of a prompt. Pure data: no token has been counted yet.
 
@@ -330,7 +332,7 @@ class Rendering:
 # ---------------------------------------------------------------- the question and the answer
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CountRequest:
     """What the counter is asked: a whole `prompt`, or `texts` whose content alone is counted.
 
@@ -353,7 +355,7 @@ class CountRequest:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class InputCost:
     """What counted input costs in US dollars now: uncached, at the standard tier. Exact, never rounded.
 
@@ -365,7 +367,7 @@ class InputCost:
     prices_version: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WindowUse:
     """What a count leaves of a model's context window, in tokens.
 
@@ -379,7 +381,7 @@ class WindowUse:
     max_input: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TokenCount:
     """The answer to every count. All numbers are tokens; `low`..`high` is the error band, inclusive.
 
