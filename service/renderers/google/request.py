@@ -102,6 +102,7 @@ class _Renderer:
             self.out.miss("cachedContent", "cached_content", "what the cache holds is not in the body", ASSUMED_CACHE)
         if self.allowance.cut:
             self.out.warnings.append(Warned("schema_references_not_written_out", "tools"))
+            self.out.miss("tools", "schema", "its references grow beyond what is written out here")
         return self.out.build()
 
     # ------------------------------------------------------------ contents

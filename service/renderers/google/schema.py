@@ -17,8 +17,9 @@ MAX_RECURSION = 5
 MAX_LEVELS = 100
 """Levels of a schema with its references written out; a body has no more levels by itself."""
 
-MAX_WRITTEN_OUT = 2_000_000
-"""Characters that references may add to one prompt: references to references grow without bound."""
+MAX_WRITTEN_OUT = 300_000
+"""Characters that references may add to one prompt: references to references grow without bound, and a body of a few
+KB must not buy seconds of work. The largest recorded one makes 2,400 in all."""
 
 
 class Drawn(NamedTuple):
