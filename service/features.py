@@ -37,7 +37,8 @@ def features(prompt: Prompt) -> Iterator[Feature]:
     """Every feature the prompt has, possibly more than once."""
     for message in prompt.messages:
         for part in message.parts:
-            yield from _part_features(part)
+            if type(part) is not Text or part.thought:  # most are texts, which are nothing special
+                yield from _part_features(part)
     for part in prompt.system:
         yield from _part_features(part)
     for tool in prompt.tools:

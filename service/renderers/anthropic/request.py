@@ -91,8 +91,10 @@ def _shape(builder: RenderingBuilder, prompt: Prompt) -> tuple[list[Part], list[
         messages = list(_gather(messages[leading:]))
     for i in range(len(messages) - 1, -1, -1):
         for k, part in enumerate(messages[i].parts):
-            content = part.value.get("content") if isinstance(part, Unknown) and isinstance(part.value, dict) else None
-            if isinstance(part, Unknown) and part.kind == "compaction" and isinstance(content, str):
+            if not isinstance(part, Unknown) or part.kind != "compaction":
+                continue
+            content = part.value.get("content") if isinstance(part.value, dict) else None
+            if isinstance(content, str):
                 builder.cost("messages", COMPACTION, "compaction")
                 builder.doubt(-COMPACTION // 2, COMPACTION // 2, "compaction")
                 rest = replace(messages[i], parts=messages[i].parts[k + 1 :])

@@ -12,19 +12,11 @@ from service.renderers.anthropic.rules import AnthropicRules, Definition
 from service.renderers.base import RenderingBuilder
 from service.types import Json, Tool, ToolCall, ToolChoice
 
+dumps = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+"""JSON with ", " and ": ", other scripts as they are."""
 
-def dumps(value: Json) -> str:
-    """JSON with ", " and ": ", other scripts as they are."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _sorted(value: Json) -> Json:
-    """Keys in alphabetical order at every depth; lists keep their order."""
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_sorted(item) for item in value]
-    return value
+_dumps_sorted = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True).encode
+"""The same with keys in alphabetical order at every depth; lists keep their order."""
 
 
 # ---------------------------------------------------------------- definitions
@@ -34,8 +26,8 @@ def definition_text(tool: Tool) -> str:
     """A tool of the caller's. strict, type, cache_control, defer_loading and examples are not written."""
     body: dict[str, Json] = {"description": tool.description} if tool.description else {}
     body["name"] = tool.name
-    body["parameters"] = _sorted(dict(tool.parameters or {}))
-    return f"\n<function>{dumps(body)}</function>"
+    body["parameters"] = dict(tool.parameters or {})
+    return f"\n<function>{_dumps_sorted(body)}</function>"
 
 
 def reference_text(tools: Sequence[Tool]) -> str:

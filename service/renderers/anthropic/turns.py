@@ -78,6 +78,11 @@ class Turn:
         return ["".join(run) for run in self.runs]
 
 
+_ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
+    "system": "system", "developer": "system", "assistant": "assistant",
+}
+
+
 @dataclass(slots=True)
 class Script:
     """Writes messages into turns; what is not text goes to the builder at once.
@@ -96,11 +101,10 @@ class Script:
 
     def message(self, message: Message, *, keep_thinking: bool) -> None:
         """One message; blocks of one kind that stand side by side are written together."""
-        role: Literal["system", "user", "assistant"] = "user"
-        if message.role in ("system", "developer"):
-            role = "system"
-        elif message.role == "assistant":
-            role = "assistant"
+        role = _ROLES.get(message.role, "user")
+        if len(message.parts) == 1 and isinstance(message.parts[0], Text):  # most messages
+            self._texts(message.parts, self._turn(role), "")
+            return
         before: Last = ""
         parts = [part for part in message.parts if keep_thinking or not isinstance(part, Thinking)]
         for kind, run in groupby(parts, key=_kind):
