@@ -14,6 +14,7 @@ from .tables import ESCAPES
 
 _CONTROLS = bytes([*range(1, 9), *range(11, 32), 127])  # all but tab and newline are stripped; NUL becomes a space
 _ASCII = bytes([32, *range(1, 256)])
+_PLAIN = bytes([9, 10, *range(32, 127)])
 _STRIPPED = "\x01-\x08\x0b-\x1f\x7f-\x9f"
 _SPACES = "\x00\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f"
 _MANY = 40
@@ -40,13 +41,13 @@ def normalise(text: str, fold_quotes: bool) -> str:
         return text.encode("ascii").translate(_ASCII, _CONTROLS).decode("ascii")
     surrogates, controls, stripped, special = _patterns()
     try:
-        text.encode("utf-16-le")
+        text.encode("utf-8")
     except UnicodeEncodeError:
         text = surrogates.sub(lambda match: "\ufffd" * len(match[0]), text)
     text = normalize("NFC", text)
     if "\u0e4d" in text:  # Thai NIKHAHIT and SARA AA compose over controls, but not over private use
         text = controls.sub("", text).replace("\u0e4d\u0e32", "\u0e33")
-    found = set(special.findall(text))
+    found = set(special.findall(_without_plain(text)))
     if len(found) > _MANY:
         text = stripped.sub("", text)
         found.intersection_update((*_SPACES, *ESCAPES))
@@ -56,6 +57,14 @@ def normalise(text: str, fold_quotes: bool) -> str:
         for quote, plain in _QUOTES:
             text = text.replace(quote, plain)
     return text
+
+
+def _without_plain(text: str) -> str:
+    """The text, perhaps without its plain ASCII: a quarter of the time where all but a few characters are ASCII."""
+    encoded = text.encode("utf-8")
+    if len(encoded) > len(text) * 9 // 8:
+        return text
+    return encoded.translate(None, _PLAIN).decode("utf-8")
 
 
 def is_changed(char: str) -> bool:
