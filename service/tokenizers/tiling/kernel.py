@@ -7,10 +7,12 @@ self-check, there is no kernel, and the tokenizer counts in Python (`memo.py`): 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import json
 import os
 import struct
 from array import array
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -44,7 +46,8 @@ class Kernel:
         self._store = wasmtime.Store(engine)
         exports: Any = wasmtime.Instance(self._store, module, []).exports(self._store)
         self._memory = exports["memory"]
-        self._count = exports["count"]
+        self._count = _direct(self._store, exports["count"])
+        self._measure()
         base: int = exports["heap_base"](self._store)
         tables = _tables(family, base)
         self._text = base + len(tables)
@@ -54,19 +57,40 @@ class Kernel:
     def count(self, units: bytes) -> int:
         """Tokens of a normalised text in UTF-16 (little endian), not empty, without newlines at its end."""
         self._write(units, self._text)
-        result: int = self._count(self._store, self._text, len(units) // 2)
-        return result
+        return self._count(self._text, len(units) // 2)
 
-    @property
-    def memory_bytes(self) -> int:
-        size: int = self._memory.data_len(self._store)
-        return size
+    def _measure(self) -> None:
+        """Where the memory begins, and its size: both hold until it grows."""
+        self.memory_bytes: int = self._memory.data_len(self._store)
+        self._begins: int = ctypes.addressof(self._memory.data_ptr(self._store).contents)
 
     def _write(self, data: bytes, at: int) -> None:
         missing = at + len(data) - self.memory_bytes
         if missing > 0:
             self._memory.grow(self._store, -(-missing // PAGE))
-        self._memory.write(self._store, data, at)
+            self._measure()
+        ctypes.memmove(self._begins + at, data, len(data))
+
+
+def _direct(store: Any, function: Any) -> Callable[[int, int], int]:
+    """Calls a function of two integers in 3 us. wasmtime's own way asks for the types and wraps every value: 40 us."""
+    from wasmtime import Trap, WasmtimeError, _ffi  # noqa: PLC0415
+
+    context, pointer = store._context(), ctypes.byref(function._func)
+    values, trap = (_ffi.wasmtime_val_raw_t * 2)(), ctypes.POINTER(_ffi.wasm_trap_t)()
+    invoke, caught = _ffi.wasmtime_func_call_unchecked, ctypes.byref(trap)
+
+    def call(first: int, second: int) -> int:
+        values[0].i32, values[1].i32 = first, second
+        error = invoke(context, pointer, values, 2, caught)
+        if error:
+            raise WasmtimeError._from_ptr(error)
+        if trap:
+            raise Trap._from_ptr(trap)
+        result: int = values[0].i32
+        return result
+
+    return call
 
 
 class KernelPool:

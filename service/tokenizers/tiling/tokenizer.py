@@ -14,10 +14,10 @@ from .memo import MemoCounter
 from .normalise import is_changed, normalise
 from .pieces import Splitter
 
-KERNEL_FROM = 300
-"""Characters from which the kernel counts. A call of it costs 40 us and 3 ns a character; the memo costs 35 ns a
-character of English (180 of Korean) and 10 us for every unit that it never saw: 5 % of new words put the crossover
-here, none at 1,200 (230 for Korean). Measured 2026-11-29, 2 cores, CPython 3.13, `benchmarks/tiling.py`."""
+KERNEL_FROM = 64
+"""Characters from which the kernel counts. A call of it costs 3.7 us and 5 ns a character; the memo costs 35 ns a
+character of English (50 of Korean) where it saw every unit before, which puts the crossover at 100, and 10 us for every
+unit that it never saw: one of them puts it here. Measured 2026-11-29, 2 cores, CPython 3.13, `benchmarks/tiling.py`."""
 
 
 class TilingTokenizer:
