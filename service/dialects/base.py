@@ -34,14 +34,11 @@ def read_json(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
         value = pydantic_core.from_json(body, allow_inf_nan=False)
     except ValueError:
         return _read_json_again(body)
-    if _too_deep(body):
-        check_depth(value)
+    check_depth(value)
     return value, ()
 
 
 def _read_json_again(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
-    if _too_deep(body):
-        raise InvalidRequest(f"The body is nested too deeply: at most {MAX_DEPTH} levels are accepted.")
     warnings: list[Warned] = []
     if body.startswith(b"\xef\xbb\xbf"):
         body = body[3:]
@@ -61,34 +58,27 @@ def _read_json_again(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
     except ValueError:  # of int(): Python bounds the digits it reads, since the time grows with their square
         most = sys.get_int_max_str_digits()
         raise InvalidRequest(f"A number in the body is too long: at most {most} digits.") from None
-    repaired = _repair(value, "", warnings)
-    check_depth(repaired)
-    return repaired, tuple(warnings)
+    check_depth(value)
+    return _repair(value, "", warnings), tuple(warnings)
 
 
 def _refuse_constant(name: str) -> Json:
     raise InvalidRequest(f"The body is not valid JSON: {name} is not a JSON number.")
 
 
-def _too_deep(body: bytes) -> bool:
-    """A cheap upper bound first: only a body with many brackets can be deep."""
-    return body.count(b"[") + body.count(b"{") > MAX_DEPTH
-
-
 def check_depth(value: Json) -> None:
     """Raise InvalidRequest where `value` is nested deeper than MAX_DEPTH. No recursion, so it cannot overflow."""
-    level: list[Json] = [value]
-    for _ in range(MAX_DEPTH + 1):
+    level: list[Json] = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_DEPTH):
         level = [
             child
             for node in level
-            if isinstance(node, (dict, list))
-            for child in (node.values() if isinstance(node, dict) else node)
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) is dict or type(child) is list
         ]
         if not level:
             return
-    if any(isinstance(node, (dict, list)) for node in level):
-        raise InvalidRequest(f"The body is nested too deeply: at most {MAX_DEPTH} levels are accepted.")
+    raise InvalidRequest(f"The body is nested too deeply: at most {MAX_DEPTH} levels are accepted.")
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
