@@ -33,6 +33,18 @@ def main_feature(prompt: Prompt) -> Feature:
     return next((feature for feature in FEATURES if feature in found), "text")
 
 
+def has_files(prompt: Prompt) -> bool:
+    """Whether images, documents or recordings stand in the prompt."""
+    everywhere = (prompt.system, *(message.parts for message in prompt.messages))
+    return any(_is_file(part) for parts in everywhere for part in parts if type(part) is not Text)
+
+
+def _is_file(part: Part) -> bool:
+    if isinstance(part, ToolResult):
+        return any(map(_is_file, part.parts))
+    return isinstance(part, (Media, Document))
+
+
 def features(prompt: Prompt) -> Iterator[Feature]:
     """Every feature the prompt has, possibly more than once."""
     for message in prompt.messages:

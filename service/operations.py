@@ -12,6 +12,7 @@ from service.counter import Counter
 from service.dialects import native
 from service.dialects.base import Endpoint
 from service.errors import ServiceError
+from service.features import has_files
 from service.ledger import Billed
 from service.metrics import Metrics
 from service.pricing import plain
@@ -54,7 +55,8 @@ class Operation[Q](Protocol):
         ...
 
     def is_warm(self, question: Q) -> bool:
-        """Whether all it needs is loaded, so that a small question may be answered on the event loop."""
+        """Whether a small question may be answered on the event loop: all it needs is loaded, and no file in it has to
+        be opened."""
         ...
 
     def answer(self, question: Q) -> Reply:
@@ -158,7 +160,10 @@ def _placed(error: ServiceError, path: str) -> ServiceError:
 
 
 def is_warm(request: CountRequest) -> bool:
-    """Whether the tokenizer that a request needs is loaded, or none is needed because the model is unknown."""
+    """Whether the tokenizer that a request needs is loaded, or none is needed because the model is unknown; and the
+    request holds no file, which may take as long to open as much more text to count."""
+    if request.prompt is not None and has_files(request.prompt):
+        return False
     name = request.tokenizer
     if name is None:
         try:

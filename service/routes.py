@@ -30,6 +30,10 @@ DRAIN_FACTOR = 8
 DRAIN_SECONDS = 10.0
 
 
+Answered = tuple[Reply, bytes]
+"""A reply, and its body as it is sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceParts:
     """What routes share: one of each in an app."""
@@ -40,7 +44,7 @@ class ServiceParts:
     limits: BodyLimits
     budget: ByteBudget
     inline_bytes: int
-    replies: Replies[Reply]
+    replies: Replies[Answered]
     ledger: Ledger
 
 
@@ -78,14 +82,14 @@ class JsonRoute:
             return
         exchange.body_bytes = len(body)
         try:
-            reply = await self._reply(body, headers, scope)
+            reply, content = await self._reply(body, headers, scope)
         except ServiceError as error:
             await send_error(scope, send, error)
             return
         if reply.counts:
             exchange.input_tokens = sum(count.input_tokens for count in reply.counts)
         self._book(reply, exchange.project)
-        await send_json(send, reply.body, reply.headers)
+        await send_json(send, content, reply.headers)
 
     def _book(self, reply: Reply, project: str) -> None:
         if reply.booked:
@@ -93,23 +97,24 @@ class JsonRoute:
         if reply.billed is not None:
             self.service.ledger.billed(project, reply.billed)
 
-    async def _reply(self, body: bytes, headers: Mapping[str, str], scope: Scope) -> Reply:
+    async def _reply(self, body: bytes, headers: Mapping[str, str], scope: Scope) -> Answered:
         media = headers.get("content-type", "")
         if not self.operation.repeatable or len(body) < REMEMBERED_FROM_BYTES:
             return await self._work(body, media, scope)
         replies = self.service.replies
         key = await self._key(body, media, scope)
-        reply = replies.find(key)
-        first = reply is None
-        if reply is None and len(body) <= self.service.inline_bytes:  # done at once, so nobody can be waiting
-            reply = await self._work(body, media, scope)
-        elif reply is None:
-            reply, first = await replies.share(key, lambda: self._work(body, media, scope))
+        answered = replies.find(key)
+        first = answered is None
+        if answered is None and len(body) <= self.service.inline_bytes:  # done at once, so nobody can be waiting
+            answered = await self._work(body, media, scope)
+        elif answered is None:
+            answered, first = await replies.share(key, lambda: self._work(body, media, scope))
+        reply, content = answered
         if first:
-            replies.keep(key, reply, len(to_json(reply.body)))
+            replies.keep(key, answered, len(content))
         else:
             self.service.metrics.counted(reply.counts)
-        return reply
+        return answered
 
     async def _key(self, body: bytes, media: str, scope: Scope) -> bytes:
         path = scope["path"].encode("utf-8", "surrogatepass")
@@ -118,7 +123,7 @@ class JsonRoute:
             return self.service.replies.key(*parts)
         return await self.service.workers.run(lambda: self.service.replies.key(*parts))
 
-    async def _work(self, body: bytes, media: str, scope: Scope) -> Reply:
+    async def _work(self, body: bytes, media: str, scope: Scope) -> Answered:
         read = partial(self._read, body, media, scope)
         run = self.service.workers.run
         if len(body) > self.service.inline_bytes or self.operation.threaded:
@@ -128,10 +133,10 @@ class JsonRoute:
             return self._answer(question)
         return await run(lambda: self._answer(question))
 
-    def _answer(self, question: Any) -> Reply:
-        reply = self.operation.answer(question)
+    def _answer(self, question: Any) -> Answered:
+        reply: Reply = self.operation.answer(question)
         self.service.metrics.counted(reply.counts)
-        return reply
+        return reply, to_json(reply.body)
 
     def _read(self, body: bytes, content_type: str, scope: Scope) -> Any:
         media = content_type.partition(";")[0].strip().lower()

@@ -69,7 +69,7 @@ class Settings(CatalogSettings):
     )
     body_seconds: float = Field(30.0, gt=0, description="A body that has not arrived by then is a 408.")
     inline_bytes: int = Field(
-        16 * 1024, ge=0, description="Bodies up to this size are counted on the event loop, larger ones in a thread."
+        64 * 1024, ge=0, description="Bodies up to this size are counted on the event loop, larger ones in a thread."
     )
     threads: int = Field(
         default_factory=lambda: max(2, os.cpu_count() or 1), ge=1, le=256,

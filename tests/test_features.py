@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.features import main_feature
+from service.features import has_files, main_feature
 from service.types import (
     Document,
     Media,
@@ -57,3 +57,15 @@ def test_main_feature(prompt: Prompt, feature: str) -> None:
 
 def test_texts_without_a_template_are_texts_however_many() -> None:
     assert main_feature(Prompt((HI, HI, HI), dialect="openai.embeddings")) == "text"
+
+
+@pytest.mark.parametrize(("prompt", "expected"), [
+    (Prompt((HI, CALL, RESULT)), False),
+    (Prompt((HI, SHOWN)), True),
+    (Prompt((Message("user", (PDF,)),)), True),
+    (Prompt((Message("user", (Document((Text("a"),)),)),)), True),
+    (Prompt((HI,), system=(CSV,)), True),
+    (Prompt((), system=(Text("a"),)), False),
+])
+def test_files_are_seen_wherever_they_stand(prompt: Prompt, expected: bool) -> None:
+    assert has_files(prompt) is expected
