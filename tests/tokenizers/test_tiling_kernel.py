@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def test_without_wasmtime_the_memo_counts_the_same(monkeypatch: pytest.MonkeyPat
     tokenizer = tiling.load("claude-v3")
     assert tokenizer.kernel_missing == "wasmtime does not import"
     assert tokenizer.count(text) == with_kernel
+
+
+def test_a_wasmtime_that_looks_different_inside_is_called_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = PROSE * 50
+    expected = tiling.load("claude-v3").count(text)
+    monkeypatch.delattr("wasmtime._ffi.wasmtime_func_call_unchecked")
+    tokenizer = tiling.load("claude-v3")
+    assert tokenizer.kernel_missing is None
+    assert tokenizer._kernels is not None
+    assert isinstance(tokenizer._kernels._idle[0]._count, partial)
+    assert tokenizer.count(text) == expected
 
 
 def test_a_kernel_that_miscounts_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
