@@ -103,11 +103,8 @@ class JsonRoute:
             return await self._work(body, media, scope)
         replies = self.service.replies
         key = await self._key(body, media, scope)
-        answered = replies.find(key)
-        first = answered is None
-        if answered is None and len(body) <= self.service.inline_bytes:  # done at once, so nobody can be waiting
-            answered = await self._work(body, media, scope)
-        elif answered is None:
+        answered, first = replies.find(key), False
+        if answered is None:
             answered, first = await replies.share(key, lambda: self._work(body, media, scope))
         reply, content = answered
         if first:
