@@ -45,5 +45,5 @@ bench: $(INSTALLED)  ## print how fast it is on this machine, and write benchmar
 soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of memory and files; SECONDS=600
 	@$(PYTHON) -m benchmarks.soak $(or $(SECONDS),60)
 
-fuzz: $(INSTALLED)  ## compare the Claude tokenizers with their reference on random texts; ARGS="--seconds 600"
-	@$(PYTHON) -m scripts.fuzz_tiling $(or $(ARGS),--seconds 60)
+fuzz: $(INSTALLED)  ## compare the Claude tokenizers with their reference on random texts: SECONDS=600
+	@$(PYTHON) -m scripts.fuzz_tiling --seconds $(or $(SECONDS),60) $(ARGS)
