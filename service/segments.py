@@ -20,11 +20,10 @@ from service.cache.tiered import TieredCache
 from service.tokenizers.base import Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
-CACHE_FROM_CHARS = 16_000
-"""Of a request. Fewer are counted again: that takes 0.2 to 0.4 ms, to which looking in vain would add a third; and the
-very same request has an answer already (service.cache.replies)."""
+CACHE_FROM_CHARS = 6_000
+"""Of a request. Fewer are counted again: that takes less than 0.1 ms, and so would looking."""
 
-LONG_CHARS = 2_000
+LONG_CHARS = 1_000
 """Of a text that is looked up by itself, in a request that is looked up."""
 
 FLIGHT_FROM_CHARS = 1 << 15

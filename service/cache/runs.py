@@ -18,8 +18,8 @@ from service.cache.base import Counts, open_digest, segment_key
 from service.tokenizers.base import Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
-CUT_FROM_CHARS = 1 << 15
-"""A shorter text is one unit: it is counted in 0.6 ms, and each piece counted by itself costs 0.05 ms more."""
+CUT_FROM_CHARS = 1 << 12
+"""A shorter text is one unit: it is counted in 0.05 ms."""
 
 PIECE_CHARS = 1_024
 """A text is cut no finer."""

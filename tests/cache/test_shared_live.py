@@ -216,7 +216,7 @@ def test_redis_that_fails_under_load_costs_no_answer(redis: RedisServer) -> None
     reasons: dict[Fault, str] = {"hang": "timeout", "refuse": "refused"}
     with (
         FaultyProxy(redis.port) as proxy,
-        served(proxy.url, ask_redis="always", cache_bytes=20_000) as server,
+        served(proxy.url, ask_redis="always", cache_bytes=20_000, inline_bytes=0) as server,
         asking(server) as client,
     ):
         wait_until(lambda: metric(client, "tallystick_redis_up") == 1)
