@@ -58,11 +58,13 @@ _ROLES: Mapping[str, Role] = {
 
 def _message(value: Json, path: str, seen: Conversation) -> Message:
     message = as_object(value, path)
-    at = join(path, "role")
-    role = _ROLES.get(as_text(message.get("role"), at))
+    given = message.get("role")
+    role = _ROLES.get(given) if isinstance(given, str) else None
     if role is None:
+        at = f"{path}.role"
+        as_text(given, at)
         raise InvalidRequest(f"{at} must be user, assistant or system.", field=at)
-    return Message(role, read_blocks(message.get("content"), join(path, "content"), seen), path=path)
+    return Message(role, read_blocks(message.get("content"), f"{path}.content", seen), path=path)
 
 
 _MODES: Mapping[str, Literal["auto", "none", "required", "named"]] = {
