@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pydantic_core
 from pydantic import BaseModel
 from starlette.routing import BaseRoute, Route
 
@@ -41,8 +40,7 @@ class Inspect:
         return False
 
     def answer(self, question: Question) -> Reply:
-        """The answer as bytes: a large one would hold the event loop while it is written."""
-        return Reply(pydantic_core.to_json(self.inspection.respond(*question, self.counter)))
+        return Reply(self.inspection.respond(*question, self.counter))
 
 
 def inspection_routes(parts: ServiceParts) -> Iterator[BaseRoute]:
