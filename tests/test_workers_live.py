@@ -304,10 +304,12 @@ def test_an_interrupt_has_no_grace() -> None:
 
 def test_what_is_not_done_by_the_deadline_of_the_stop_is_told_so() -> None:
     """A count that takes seconds: its client learns that it has to ask elsewhere, and the server ends in time."""
-    body = json.dumps({"tokenizer": "o200k_base", "texts": ["word " * 20_000] * 60}).encode()
+    text = "The quick brown fox jumps over 12 lazy dogs. " * 30_000
+    # Different ones, or one count would serve them all; by the slow engine, which takes about a second for each.
+    bodies = [json.dumps({"tokenizer": "gemma3", "engine": "reference", "text": f"{i} {text}"}) for i in range(8)]
     settings: dict[str, Any] = {"threads": 1, "shutdown_seconds": 0, "warm": "o200k_base", "queue": 100}
     with running_server(**settings) as server, ThreadPoolExecutor(8) as pool:
-        counts = [pool.submit(httpx.post, server.url + COUNT, content=body, timeout=60) for _ in range(8)]
+        counts = [pool.submit(httpx.post, server.url + COUNT, content=body, timeout=60) for body in bodies]
         until(lambda: value(scrape(server.url), "tallystick_requests_in_flight") > 6)
         server.process.terminate()
         answers = [count.result() for count in counts]
