@@ -20,7 +20,7 @@ NUMBER = b"000000000000"
 
 CHUNK = 1 << 18
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)

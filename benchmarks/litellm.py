@@ -49,10 +49,15 @@ def run() -> None:
     if not (VENV / "bin" / "litellm").exists():
         print("LiteLLM is not installed: benchmarks/install_litellm.sh does it, into an environment of its own")
         return
-    with servers.ours() as ours, proxy() as theirs, servers.on_core(CLIENT_CORE):
-        print(f"LiteLLM {_version()}; models {GPT} and {CLAUDE}")
+    print(f"LiteLLM {_version()}; models {GPT} and {CLAUDE}")
+    with servers.ours() as ours:
         for name, (path, body) in bodies().items():
-            print(f"{name:<32}" + _row({"ours": ours, "LiteLLM": theirs}, path, body), flush=True)
+            with proxy() as theirs, servers.on_core(CLIENT_CORE):  # a new one each time: it has been seen to stall
+                try:
+                    row = _row({"ours": ours, "LiteLLM": theirs}, path, body)
+                except RuntimeError as error:
+                    row = str(error)
+                print(f"{name:<32}{row}", flush=True)
 
 
 def _row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
