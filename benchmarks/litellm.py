@@ -109,5 +109,5 @@ def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
 
 def _version() -> str:
     code = "import importlib.metadata as m; print(m.version('litellm'))"
-    command = [VENV / "bin" / "python", "-c", code]
+    command = [str(VENV / "bin" / "python"), "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
