@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.keys import FileStore, make_key
+from service.access.keys import FileStore, make_key
 from tests.live import ROOT, running_server
 
 CORES = sorted(os.sched_getaffinity(0))

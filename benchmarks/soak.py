@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from service.keys import FileStore, Key, make_key
+from service.access.keys import FileStore, Key, make_key
 from tests.live import LiveServer, running_server
 
 CLIENTS = 8

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from service.budgets.leases import MemoryLeases
+from service.budgets.named import NANOS, Budget
 from service.counter import Counter
 from service.dialects.decision_rows import DECISIONS, EXAMPLES_FILE
 from service.dialects.decisions import Deciders
-from service.leases import MemoryLeases
-from service.named_budgets import NANOS, Budget
 
 HELLO = "Hello, world! 안녕하세요."
 

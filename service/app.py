@@ -10,32 +10,32 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from service.admission import open_keys, open_limiter
-from service.auth import Guard, Keys, guard_routes
+from service.access.admission import open_keys, open_limiter
+from service.access.auth import Guard, Keys, guard_routes
+from service.api.bodies import BodyLimits, ByteBudget
+from service.api.cors import Cors
+from service.api.decision_routes import decision_routes, described_decisions
+from service.api.edge import Edge
+from service.api.inspection_routes import described_inspections, inspection_models, inspection_routes
+from service.api.operations import Count, CountBatch, Direct
+from service.api.ops import Readiness, pages
+from service.api.pages import MOUNT, web_routes
+from service.api.routes import JsonRoute, ServiceParts
+from service.api.routing import Directory
+from service.api.usage_routes import described_usage, usage_routes
 from service.backends import open_backends
-from service.beat import Beat
-from service.bodies import BodyLimits, ByteBudget
 from service.cache.replies import Replies
-from service.cors import Cors
 from service.counter import Counter
-from service.decision_routes import decision_routes, described_decisions
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.dialects.decisions import Deciders
-from service.edge import Edge
-from service.inspection_routes import described_inspections, inspection_models, inspection_routes
 from service.metrics import Metrics
-from service.operations import Count, CountBatch, Direct
 from service.operator_files import OperatorFiles
-from service.ops import Readiness, pages
-from service.pages import MOUNT, web_routes
-from service.routes import JsonRoute, ServiceParts
-from service.routing import Directory
+from service.serving.beat import Beat
 from service.settings import Settings
-from service.usage_routes import described_usage, usage_routes
 from service.workers import Workers
 
 if TYPE_CHECKING:
-    from service.openapi import Described
+    from service.api.openapi import Described
 
 ENDPOINTS = (native.COUNT, *FOREIGN_ENDPOINTS)
 
@@ -50,9 +50,9 @@ class App(Starlette):
 
     def openapi(self) -> dict[str, Any]:
         """The document of every route."""
+        from service.api.openapi import make_document  # noqa: PLC0415  not needed to serve
         from service.dialects.decision_bodies import BODIES  # noqa: PLC0415
         from service.dialects.usage_wire import UsageBody  # noqa: PLC0415
-        from service.openapi import make_document  # noqa: PLC0415  not needed to serve
 
         return make_document(described_routes(), (*native_schema.MODELS, *inspection_models(), *BODIES, UsageBody))
 
@@ -150,7 +150,7 @@ def page_routes(app: App) -> Iterator[BaseRoute]:
 
 def described_routes() -> Iterator[Described]:
     """What the OpenAPI document says, in the order of the routes (tests/test_app.py proves that none is missing)."""
-    from service.openapi import Described, describe_endpoint  # noqa: PLC0415
+    from service.api.openapi import Described, describe_endpoint  # noqa: PLC0415
 
     yield from describe_endpoint(native.COUNT, takes_text=True)
     yield Described(

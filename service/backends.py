@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from service.budgets.leases import Leases, MemoryLeases
+from service.budgets.redis import RedisLeases
 from service.cache.memory import MemoryCache
 from service.cache.redis import RedisCache
 from service.cache.tiered import TieredCache
-from service.leases import Leases, MemoryLeases
-from service.ledger import Ledger
-from service.ledger_redis import RedisLedger
-from service.ledger_store import LedgerStore, MemoryLedger
+from service.ledger.ledger import Ledger
+from service.ledger.redis import RedisLedger
+from service.ledger.store import LedgerStore, MemoryLedger
 from service.metrics import Metrics
 from service.redis_client import open_redis, parse_redis_url
-from service.redis_leases import RedisLeases
 from service.segments import SegmentCounter
 from service.settings import Settings
 from service.types import Json

@@ -11,10 +11,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from service import __version__
-from service.decision_commands import add_decision_parsers
+from service.access.keys import KeyStoreError
+from service.commands.decisions import add_decision_parsers
+from service.commands.keys import add_keys_parser
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable
-from service.key_commands import add_keys_parser
-from service.keys import KeyStoreError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -130,7 +130,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run_count(arguments: argparse.Namespace) -> int:
-    from service import tally  # noqa: PLC0415
+    from service.commands import tally  # noqa: PLC0415
 
     paths = arguments.paths or ([] if sys.stdin.isatty() else ["-"])
     if not paths:
@@ -151,9 +151,9 @@ def run_count(arguments: argparse.Namespace) -> int:
 def run_serve(arguments: argparse.Namespace) -> int:
     from pydantic import ValidationError  # noqa: PLC0415
 
-    from service.admission import Exposed  # noqa: PLC0415
+    from service.access.admission import Exposed  # noqa: PLC0415
     from service.catalog import CatalogFileError  # noqa: PLC0415
-    from service.server import serve  # noqa: PLC0415
+    from service.serving.server import serve  # noqa: PLC0415
     from service.settings import Settings  # noqa: PLC0415
 
     names = ("host", "port", "workers", "allow_anonymous")
@@ -171,7 +171,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
 
 
 def run_tokenizers(arguments: argparse.Namespace) -> int:
-    from service.tally import print_columns  # noqa: PLC0415
+    from service.commands.tally import print_columns  # noqa: PLC0415
     from service.tokenizers.registry import describe_tokenizers  # noqa: PLC0415
 
     rows = describe_tokenizers()

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from service import catalog, method
-from service.budget import window_use
+from service.budgets.budget import window_use
 from service.catalog import CatalogModel
 from service.errors import InvalidRequest
 from service.families.base import RendererName

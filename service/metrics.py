@@ -16,7 +16,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
 from service import __version__, metric_files
-from service.bodies import ByteBudget
+from service.api.bodies import ByteBudget
 from service.errors import ServiceError
 from service.families import FAMILIES
 from service.tokenizers import registry as tokenizers

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Mapping
 
 from service import catalog
+from service.budgets.named import Budget, read_budgets
 from service.catalog import Catalog, CatalogFileError
-from service.named_budgets import Budget, read_budgets
 from service.settings import CatalogSettings
 
 LOG = logging.getLogger("tallystick")

@@ -68,7 +68,7 @@ async def test_the_example_of_the_batch_is_what_it_answers() -> None:
 
 
 def test_a_started_service_has_imported_no_engine_and_nothing_that_only_some_requests_need() -> None:
-    code = "import sys, service.server; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys, service.serving.server; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     late = {"genai_prices", "splintr", "tiktoken", "tokenizers", "ctok", "wasmtime", "pypdf", "rich", "fastapi"}
     assert not late & set(done.stdout.split())

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service import budget, comparison, pricing, usage
+from service import comparison, pricing, usage
+from service.budgets import budget
 from service.catalog import CatalogModel, listing, overrides, resolve
 from service.catalog.listing import PriceRow, providers
 from service.dialects import usages

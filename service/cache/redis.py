@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from service.beat import Beat
 from service.breaker import Breaker
 from service.cache.base import CacheEvents, Counts
 from service.cache.packing import pack, unpack
 from service.redis_client import UNREACHABLE, Reason, reason_of, redis_errors
+from service.serving.beat import Beat
 
 if TYPE_CHECKING:
     from service.redis_client import Client

@@ -13,7 +13,7 @@
     prices = { input = "2.25", output = "9.00" }
 
 Prices are read as decimals, quoted or not; a bucket that is left out has no price. `[budgets]` in the same file are
-read by `service.named_budgets`.
+read by `service.budgets.named`.
 """
 
 from __future__ import annotations

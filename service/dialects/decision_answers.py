@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 from service import method
-from service.budget import Finding, Verdict
+from service.budgets.budget import Finding, Verdict
+from service.budgets.leases import BudgetState, Closing, Reservation, dollars
+from service.budgets.named import Budget
 from service.catalog import CatalogModel, PriceRow
 from service.comparison import Row
 from service.errors import UnknownModel
 from service.families.base import Family
-from service.leases import BudgetState, Closing, Reservation, dollars
-from service.named_budgets import Budget
 from service.pricing import Quote, plain, prices_version, rate_of
 from service.types import Json, TokenCount
 from service.usage import Bucket

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from service import catalog
+from service.budgets.leases import nanos
+from service.budgets.named import MOST, Budget, find_budget
 from service.catalog import CatalogModel
 from service.dialects.decision_answers import closing_json, quote_json, reservation_json, state_json
 from service.dialects.decision_bodies import ReleaseBody, ReserveBody, SettleBody, as_money, as_tier, checked
 from service.dialects.decisions import Decided, Deciders, counted
 from service.dialects.usages import read_usage
 from service.errors import InvalidRequest
-from service.leases import nanos
-from service.named_budgets import MOST, Budget, find_budget
 from service.pricing import Quote, quote
 from service.types import Json, TokenCount
 from service.usage import usage_of

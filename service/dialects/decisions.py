@@ -11,10 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from service import catalog
-from service.budget import Limit, check_budget
+from service.budgets.budget import Limit, check_budget
+from service.budgets.leases import Leases
+from service.budgets.named import Budget
 from service.catalog import CatalogModel
 from service.comparison import compare
 from service.counter import Counter
+from service.cutting.trim import trim
 from service.dialects import native
 from service.dialects.decision_answers import (
     catalog_json,
@@ -39,12 +42,9 @@ from service.dialects.decision_bodies import (
 from service.dialects.native_schema import CountBody
 from service.dialects.usages import read_usage
 from service.errors import InvalidRequest, ServiceError
-from service.leases import Leases
-from service.named_budgets import Budget
 from service.pricing import quote
 from service.tokenizers import registry
 from service.tokenizers.base import Tokenizer
-from service.trim import trim
 from service.types import CountRequest, Json, Prompt, TokenCount
 
 
@@ -149,7 +149,7 @@ def cut_text_or_chat(value: Json, _params: Mapping[str, str], deciders: Deciders
         raise InvalidRequest("Exactly one of text and request is needed.", field="text")
     if body.request is not None:
         return _cut_chat(body, body.request, deciders)
-    from service.cut import truncate  # noqa: PLC0415 - loads regex, which counting never needs
+    from service.cutting.cut import truncate  # noqa: PLC0415 - loads regex, which counting never needs
 
     tokenizer, model = _tokenizer(body.model, body.tokenizer)
     cut = truncate(body.text or "", body.max_tokens, tokenizer.count, body.cut_from, body.marker)
@@ -214,7 +214,7 @@ def split_text(value: Json, _params: Mapping[str, str], _deciders: Deciders) -> 
     body = checked(SplitBody, value)
     if body.overlap_tokens >= body.max_tokens:
         raise InvalidRequest("overlap_tokens must be less than max_tokens.", field="overlap_tokens")
-    from service.cut import split  # noqa: PLC0415 - as above
+    from service.cutting.cut import split  # noqa: PLC0415 - as above
 
     tokenizer, model = _tokenizer(body.model, body.tokenizer)
     pieces = split(body.text, body.max_tokens, tokenizer.count, body.overlap_tokens, body.split_at)

@@ -9,12 +9,12 @@ from service.counter import Counter
 from service.dialects import inspection_bodies as bodies
 from service.dialects import native
 from service.errors import InvalidRequest, TooLarge
-from service.streaming import StreamDecoder
+from service.inspection.streaming import StreamDecoder
+from service.inspection.tokens import Offsets, Tokens, token_at, tokens_of
 from service.tokenizers.alterations import alteration_of
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.vocabulary import Vocabulary
-from service.tokens import Offsets, Tokens, token_at, tokens_of
 from service.types import Json, TokenCount, Warned
 
 Warnings = tuple[Warned, ...]

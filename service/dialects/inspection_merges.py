@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from service.bpe_train import END_OF_WORD, Token, Training, train
 from service.counter import Counter
 from service.dialects import inspection_bodies as bodies
 from service.dialects.inspection import (
@@ -18,9 +17,10 @@ from service.dialects.inspection import (
     warnings_of,
 )
 from service.errors import TooLarge
-from service.explain import PreToken, Spelled, explain
+from service.inspection.bpe_train import END_OF_WORD, Token, Training, train
+from service.inspection.explain import PreToken, Spelled, explain
+from service.inspection.tokens import Offsets
 from service.tokenizers.registry import get_tokenizer
-from service.tokens import Offsets
 from service.types import Json
 
 SHOWN_WORDS = 200

@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import Field
 
 from service.dialects.native_schema import CountBody
-from service.drift import Drift
 from service.errors import InvalidRequest
-from service.ledger_store import QUARTER_SECONDS, money
+from service.ledger.drift import Drift
+from service.ledger.report import GROUPS, Group, Range, ReportRow, day_start, instant_of, quarter_of, total_of
+from service.ledger.store import QUARTER_SECONDS, money
 from service.pricing import plain
 from service.types import Json
-from service.usage_report import GROUPS, Group, Range, ReportRow, day_start, instant_of, quarter_of, total_of
 
 MOST_TOKENS = 10**12
 """Of one call: more is a mistake, and sums of the ledger must fit into 64 bits."""

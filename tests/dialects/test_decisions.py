@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.make_decision_examples import play
+from service.budgets.leases import MemoryLeases
+from service.budgets.named import NANOS, Budget
 from service.counter import Counter
 from service.dialects.decision_rows import DECISIONS, examples, schema_like
 from service.dialects.decisions import Deciders, without_messages
 from service.errors import InvalidRequest, NotFound, ServiceError, TooLarge, UnknownModel
-from service.leases import MemoryLeases
-from service.named_budgets import NANOS, Budget
 from service.types import CountRequest
 
 ROWS = {row.name: row for row in DECISIONS}

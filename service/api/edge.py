@@ -1,0 +1,223 @@
+"""The outermost layer: a request id, a log line and metrics for each request, and an answer whatever happens inside."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pydantic_core
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api.bodies import ClientGone
+from service.api.cors import Cors
+from service.dialects import find_wire
+from service.dialects.base import Wire
+from service.dialects.native import WIRE as NATIVE
+from service.errors import InvalidRequest, MethodNotAllowed, NotFound, Overloaded, ServiceError
+from service.logs import log_request
+from service.metrics import OTHER, Metrics
+
+LOG = logging.getLogger("tallystick")
+
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
+"""A caller's own request id is taken over if it looks like one; anything else could forge log lines."""
+
+CLIENT_CLOSED = 499
+"""What the log says of a request whose client left before its body was complete (nginx's number for it)."""
+
+DEFAULT_PROJECT = "default"
+"""Of requests that name none that is known."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What is known of one request while it is answered; routes write into it, the edge logs it.
+
+    `project` is of a closed set: the name of the key, or what X-Tallystick-Project said of those that are configured.
+    `headers` are added to those of the answer.
+    """
+
+    request_id: str
+    route: str = OTHER
+    wire: Wire | None = None
+    status: int = 0
+    body_bytes: int = 0
+    input_tokens: int | None = None
+    error: str | None = None
+    project: str = DEFAULT_PROJECT
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    started_at: float = field(default_factory=time.perf_counter)
+
+
+def exchange_of(scope: Scope) -> Exchange:
+    exchange: Exchange = scope["tallystick"]
+    return exchange
+
+
+API_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""On every answer that does not say otherwise: it is nobody else's, no page, and nothing to keep."""
+
+
+class Stopping(Protocol):
+    """Whether the process is about to end."""
+
+    @property
+    def draining(self) -> bool: ...
+
+
+class Edge:
+    """Wraps the guard and the router. While the process is stopping, every answer closes its connection."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, stopping: Stopping, cors: Cors) -> None:
+        self.app = app
+        self.metrics = metrics
+        self.stopping = stopping
+        self.cors = cors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        exchange = scope["tallystick"] = Exchange(_request_id(scope))
+
+        async def send_more(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+                message["headers"] = self._headers(scope, exchange, message.get("headers", ()))
+            await send(message)
+
+        self.metrics.in_flight += 1
+        try:
+            await self._answer(scope, receive, send_more, exchange)
+        finally:
+            self.metrics.in_flight -= 1
+            self._record(scope, exchange)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
+        try:
+            preflight = self.cors.preflight(scope)
+            if preflight is None:
+                await self.app(scope, receive, send)
+            else:
+                await send_empty(send, preflight)
+        except ClientGone:
+            exchange.status = CLIENT_CLOSED
+        except HTTPException as error:
+            _place(scope, exchange)
+            await send_error(scope, send, _from_http(error), error.headers)
+        except asyncio.CancelledError:
+            if exchange.status or not self.stopping.draining:
+                raise
+            await send_error(scope, send, Overloaded("The server is stopping; try another.", retry_after=1))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a Rust panic is no Exception
+            LOG.exception("request failed", extra={"fields": {"request_id": exchange.request_id}})
+            if exchange.status:
+                raise  # half an answer is out; the server closes the connection
+            await send_error(scope, send, ServiceError("Something failed inside; the log tells."))
+
+    def _headers(self, scope: Scope, exchange: Exchange, own: Iterable[tuple[bytes, bytes]]) -> list[Any]:
+        headers = [*own]
+        names = {name for name, _ in headers}
+        headers.append((b"x-request-id", exchange.request_id.encode()))
+        headers += exchange.headers
+        headers += [row for row in API_HEADERS if row[0] not in names]
+        headers += self.cors.headers(scope)
+        if self.stopping.draining and b"connection" not in names:
+            headers.append((b"connection", b"close"))
+        return headers
+
+    def _record(self, scope: Scope, exchange: Exchange) -> None:
+        seconds = time.perf_counter() - exchange.started_at
+        self.metrics.answered(exchange.route, exchange.status or 500, seconds, exchange.body_bytes)
+        if exchange.error is not None:
+            self.metrics.rejected(exchange.error)
+        log_request({
+            "request_id": exchange.request_id,
+            "method": scope["method"],
+            "route": exchange.route,
+            "status": exchange.status,
+            "ms": round(seconds * 1000, 2),
+            "bytes": exchange.body_bytes,
+            "tokens": exchange.input_tokens,
+            "project": exchange.project,
+            "error": exchange.error,
+        })
+
+
+def _place(scope: Scope, exchange: Exchange) -> None:
+    """A known path with a wrong method is still that route, and wears its wire."""
+    route = scope.get("route")
+    if route is not None:
+        exchange.route, exchange.wire = route.path, getattr(route.app, "wire", None)
+
+
+def _request_id(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
+            sent: str = value.decode("ascii")
+            return sent
+    return secrets.token_hex(8)
+
+
+def _from_http(error: HTTPException) -> ServiceError:
+    """The router's own refusals in our tree."""
+    if error.status_code == 405:
+        return MethodNotAllowed("This path does not take that method.")
+    if error.status_code == 404:
+        return NotFound("There is nothing at this path; GET /openapi.json lists what there is.")
+    return InvalidRequest("The request could not be understood.")
+
+
+async def send_error(
+    scope: Scope, send: Send, error: ServiceError, headers: Any = None, *, last: bool = True, close: bool = False
+) -> None:
+    """Answer with an error in the envelope of the wire that the caller speaks.
+
+    `last=False` leaves the answer open by an empty chunk, so that the caller of this can read on before it closes.
+    """
+    exchange = exchange_of(scope)
+    exchange.error = error.code
+    wire = exchange.wire or find_wire(scope["path"]) or NATIVE
+    status, body = wire.error(error, exchange.request_id)
+    content = pydantic_core.to_json(body)
+    lines = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(content)).encode()),
+        *((name.lower().encode(), value.encode()) for name, value in (headers or {}).items()),
+    ]
+    if error.retry_after is not None:
+        lines.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
+    if close:
+        lines.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    await send({"type": "http.response.body", "body": content, "more_body": not last})
+
+
+async def send_empty(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Answer that all is well, with headers alone."""
+    await send({"type": "http.response.start", "status": 204, "headers": [*headers]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_json(send: Send, body: Any, headers: Any = ()) -> None:
+    """Answer with JSON, bytes being JSON already; `headers` are (name, value) pairs of bytes."""
+    content = body if isinstance(body, bytes) else pydantic_core.to_json(body)
+    lines = [
+        (b"content-type", b"application/json"), (b"content-length", str(len(content)).encode()), *headers,
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": lines})
+    await send({"type": "http.response.body", "body": content})

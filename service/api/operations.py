@@ -1,0 +1,184 @@
+"""What routes do once a body is decoded: from JSON to a question, from a question to an answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from service import catalog
+from service.counter import Counter
+from service.dialects import native
+from service.dialects.base import Endpoint
+from service.errors import ServiceError
+from service.features import has_files
+from service.ledger.ledger import Billed
+from service.metrics import Metrics
+from service.pricing import plain
+from service.tokenizers import registry
+from service.types import CountRequest, Json, TokenCount, Warned
+from service.values import value
+
+LOG = logging.getLogger("tallystick")
+
+
+@value
+class Reply:
+    """What an operation answers; `counts` are the counts in it, for metrics, and `headers` follow the body's own.
+
+    The ledger gets the counts where `booked`, and what was `billed`.
+    """
+
+    body: Json
+    counts: tuple[TokenCount, ...] = ()
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    booked: bool = False
+    billed: Billed | None = None
+
+
+class Operation[Q](Protocol):
+    """What a route does once its body is decoded. Synchronous; may run in a thread."""
+
+    @property
+    def threaded(self) -> bool:
+        """Whether it never runs on the event loop, however small the body."""
+        ...
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same body has the same answer within a minute, and asking it changes nothing."""
+        ...
+
+    def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Q:
+        """The question in a body. Raises ServiceError."""
+        ...
+
+    def is_warm(self, question: Q) -> bool:
+        """Whether a small question may be answered on the event loop: all it needs is loaded, and no file in it has to
+        be opened."""
+        ...
+
+    def answer(self, question: Q) -> Reply:
+        """Raises ServiceError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One count, by an endpoint's reading and wording."""
+
+    endpoint: Endpoint
+    counter: Counter
+    repeatable: bool = True
+
+    @property
+    def threaded(self) -> bool:
+        return self.endpoint.reply is not None  # its reading and wording ask the tokenizer, too
+
+    def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> CountRequest:
+        request = self.endpoint.read(value, params)
+        return replace(request, warnings=(*warnings, *request.warnings)) if warnings else request
+
+    def is_warm(self, question: CountRequest) -> bool:
+        return is_warm(question)
+
+    def answer(self, question: CountRequest) -> Reply:
+        count = self.counter.count(question)
+        reply = self.endpoint.reply
+        body = self.endpoint.answer(count) if reply is None else reply(question, count)
+        return Reply(body, (count,), count_headers(count), booked=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """An endpoint that counts nothing: from a body to an answer."""
+
+    respond: Callable[[Json], Json]
+    threaded: bool = True
+    repeatable: bool = False
+
+    def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Json:
+        return value
+
+    def is_warm(self, question: Json) -> bool:
+        return True
+
+    def answer(self, question: Json) -> Reply:
+        return Reply(self.respond(question))
+
+
+@dataclass(frozen=True, slots=True)
+class CountBatch:
+    """Many counts of the native wire; an item that fails has its error in its place."""
+
+    counter: Counter
+    metrics: Metrics
+    threaded: bool = False
+    repeatable: bool = False  # its refused items are told to the metrics while they are answered
+
+    def read(
+        self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]
+    ) -> list[CountRequest | ServiceError]:
+        return [self._read_item(item, path, warnings) for item, path in native.read_items(value)]
+
+    def _read_item(self, item: Json, path: str, warnings: tuple[Warned, ...]) -> CountRequest | ServiceError:
+        try:
+            request = native.read(item, path=path)
+        except ServiceError as error:
+            return _placed(error, path)
+        own = tuple(w for w in warnings if not w.path.startswith("items[") or w.path.startswith(f"{path}."))
+        return replace(request, warnings=(*own, *request.warnings)) if own else request
+
+    def is_warm(self, question: list[CountRequest | ServiceError]) -> bool:
+        return all(is_warm(item) for item in question if isinstance(item, CountRequest))
+
+    def answer(self, question: list[CountRequest | ServiceError]) -> Reply:
+        results = [self._answer_item(item) for item in question]
+        counts = tuple(result for result in results if isinstance(result, TokenCount))
+        return Reply(native.batch_answer(results), counts, booked=True)
+
+    def _answer_item(self, item: CountRequest | ServiceError) -> TokenCount | ServiceError:
+        result: TokenCount | ServiceError
+        try:
+            result = item if isinstance(item, ServiceError) else self.counter.count(item)
+        except ServiceError as error:
+            result = _placed(error, item.path) if isinstance(item, CountRequest) else error
+        except Exception:  # the other items still have their answers
+            LOG.exception("item failed")
+            result = ServiceError("Something failed inside; the log tells.")
+        if isinstance(result, ServiceError):
+            self.metrics.rejected(result.code)
+        return result
+
+
+def _placed(error: ServiceError, path: str) -> ServiceError:
+    """The error, its field told from the top of the batch."""
+    if error.field is not None and not error.field.startswith(path):
+        error.field = f"{path}.{error.field}"
+    return error
+
+
+def is_warm(request: CountRequest) -> bool:
+    """Whether the tokenizer that a request needs is loaded, or none is needed because the model is unknown; and the
+    request holds no file, which may take as long to open as much more text to count."""
+    if request.prompt is not None and has_files(request.prompt):
+        return False
+    name = request.tokenizer
+    if name is None:
+        try:
+            name = catalog.resolve(request.model_ref or "").family.tokenizer
+        except ServiceError:
+            return True
+    return registry.is_loaded(name, request.engine)
+
+
+def count_headers(count: TokenCount) -> tuple[tuple[bytes, bytes], ...]:
+    """What a provider's wire has no field for."""
+    return (
+        (b"x-tallystick-method", count.method.encode()),
+        (b"x-tallystick-error-band", f"{count.low}-{count.high}".encode()),
+        (b"x-tallystick-uncounted", str(len(count.uncounted)).encode()),
+        (b"x-tallystick-tokenizer", count.tokenizer.encode()),
+        (b"x-tallystick-cost", b"unknown" if count.cost is None else plain(count.cost.usd).encode()),
+    )

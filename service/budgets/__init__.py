@@ -1,0 +1,1 @@
+"""Does a request fit, and who may still spend how much."""

@@ -1,0 +1,245 @@
+"""Leases on named budgets: reserve before a call, settle with what was billed, release what was not used.
+
+`reserve` takes a lease on a part of a budget, atomically: what is spent and what is leased never exceed the limit,
+however many ask at once. A lease that is neither settled nor released expires; settling it late is charged all the
+same, since the provider billed it. A lease belongs to the period it was taken in, whenever it is closed. Counting
+never comes near a budget.
+
+Amounts are integers: tokens, or billionths of a dollar (reserved upwards, billed to the nearest).
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from typing import Literal, Protocol
+
+from service.budgets.named import MOST, NANOS, Budget
+from service.errors import InvalidRequest, NotFound, RateLimited
+
+LeaseState = Literal["open", "settled", "released"]
+
+_MOST_OPEN = 100_000
+"""Leases of one budget that may be open at once; as many again are remembered after they were closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """A budget now. `spent` was billed and `held` is leased in this period; overruns make `remaining` negative."""
+
+    budget: Budget
+    spent: int
+    held: int
+    period_start: datetime
+    period_end: datetime | None
+
+    @property
+    def remaining(self) -> int:
+        return self.budget.limit - self.spent - self.held
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The answer to a reserve. Refused: `lease_id` None, and `retry_at` is when room may come free (None: never)."""
+
+    state: BudgetState
+    amount: int
+    lease_id: str | None = None
+    expires_at: datetime | None = None
+    retry_at: datetime | None = None
+
+    @property
+    def granted(self) -> bool:
+        return self.lease_id is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The answer to a settle or release. `repeated`: it was closed before, and nothing changed now. `late`: the lease
+    had expired. `lease_state` is how it was closed, `billed` what was charged."""
+
+    state: BudgetState
+    lease_id: str
+    lease_state: LeaseState
+    reserved: int
+    billed: int
+    late: bool = False
+    repeated: bool = False
+
+
+class Leases(Protocol):
+    """Where budgets are kept. Synchronous; may block."""
+
+    @property
+    def where(self) -> Literal["memory", "redis"]:
+        """Answers say so: what is kept in memory is that of one process."""
+        ...
+
+    def reserve(self, budget: Budget, amount: int) -> Reservation: ...
+
+    def settle(self, budget: Budget, lease_id: str, billed: int) -> Closing:
+        """Raises NotFound for a lease that was never given."""
+        ...
+
+    def release(self, budget: Budget, lease_id: str) -> Closing:
+        """Raises NotFound for a lease that was never given."""
+        ...
+
+    def state(self, budget: Budget) -> BudgetState: ...
+
+    def close(self) -> None:
+        """Give connections back, where there are any."""
+        ...
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def check_amount(amount: int, field_name: str) -> int:
+    """`amount`, or InvalidRequest where it is negative or too large to be exact."""
+    if not 0 <= amount <= MOST:
+        raise InvalidRequest(f"{field_name} must be from 0 to {MOST} units.", field=field_name)
+    return amount
+
+
+def nanos(amount: Decimal, *, upwards: bool) -> int:
+    """USD as billionths: upwards for what is reserved, to the nearest for what was billed."""
+    return int((amount * NANOS).to_integral_value(ROUND_CEILING if upwards else ROUND_HALF_EVEN))
+
+
+def dollars(amount: int) -> Decimal:
+    return Decimal(amount) / NANOS
+
+
+def new_lease_id(period_start: datetime) -> str:
+    """An id that nobody guesses; it tells the period that the lease belongs to."""
+    return f"{int(period_start.timestamp()):x}-{secrets.token_hex(12)}"
+
+
+# ---------------------------------------------------------------- in this process
+
+
+@dataclass(frozen=True, slots=True)
+class _Lease:
+    amount: int
+    period_start: datetime
+    expires_at: datetime
+    closed_as: LeaseState = "open"
+    billed: int = 0
+
+
+@dataclass(slots=True)
+class _Account:
+    """One budget's book: what was billed and is held, by period. `open` is in the order of expiry, near enough: a
+    changed lease time only delays what expires. `known` has every lease, the oldest forgotten first."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    spent: dict[datetime, int] = field(default_factory=dict)
+    held: dict[datetime, int] = field(default_factory=dict)
+    open: OrderedDict[str, _Lease] = field(default_factory=OrderedDict)
+    known: OrderedDict[str, _Lease] = field(default_factory=OrderedDict)
+
+    def close(self, lease_id: str) -> bool:
+        """Take a lease out of `open`; False where it has expired."""
+        lease = self.open.pop(lease_id, None)
+        if lease is not None:
+            self.held[lease.period_start] -= lease.amount
+        return lease is not None
+
+    def tidy(self, now: datetime) -> None:
+        """Give expired leases back and forget what is long past."""
+        while self.open:
+            lease_id, lease = next(iter(self.open.items()))
+            if lease.expires_at > now:
+                break
+            self.close(lease_id)
+        while len(self.known) > 2 * _MOST_OPEN:
+            self.known.popitem(last=False)
+        for book in (self.spent, self.held):
+            for start in [start for start in book if _EPOCH < start < now - _KEPT]:
+                del book[start]
+
+
+class MemoryLeases:
+    """Budgets of this process alone: several workers each have their own. Lost at a restart."""
+
+    where: Literal["memory", "redis"] = "memory"
+
+    def __init__(self, clock: Callable[[], datetime] = utc_now) -> None:
+        self._clock = clock
+        self._accounts: dict[str, _Account] = {}
+        self._lock = threading.Lock()
+
+    def reserve(self, budget: Budget, amount: int) -> Reservation:
+        check_amount(amount, "amount")
+        account, now = self._account(budget), self._clock()
+        with account.lock:
+            state = self._state(budget, account, now)
+            if amount > state.remaining:
+                return Reservation(state, amount, retry_at=_retry_at(state, account, amount))
+            if len(account.open) >= _MOST_OPEN:
+                raise RateLimited("Too many leases of this budget are open: settle or release some.", retry_after=1)
+            lease = _Lease(amount, state.period_start, now + timedelta(seconds=budget.lease_seconds))
+            lease_id = new_lease_id(state.period_start)
+            account.open[lease_id] = account.known[lease_id] = lease
+            account.held[lease.period_start] = account.held.get(lease.period_start, 0) + amount
+            return Reservation(self._state(budget, account, now), amount, lease_id, lease.expires_at)
+
+    def settle(self, budget: Budget, lease_id: str, billed: int) -> Closing:
+        return self._close(budget, lease_id, "settled", check_amount(billed, "amount"))
+
+    def release(self, budget: Budget, lease_id: str) -> Closing:
+        return self._close(budget, lease_id, "released", 0)
+
+    def state(self, budget: Budget) -> BudgetState:
+        account = self._account(budget)
+        with account.lock:
+            return self._state(budget, account, self._clock())
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _close(self, budget: Budget, lease_id: str, as_: LeaseState, billed: int) -> Closing:
+        account, now = self._account(budget), self._clock()
+        with account.lock:
+            account.tidy(now)
+            lease = account.known.get(lease_id)
+            if lease is None:
+                raise NotFound("This budget has given no such lease.", field="lease_id")
+            if lease.closed_as != "open":
+                state = self._state(budget, account, now)
+                return Closing(state, lease_id, lease.closed_as, lease.amount, lease.billed, repeated=True)
+            late = not account.close(lease_id)
+            account.known[lease_id] = replace(lease, closed_as=as_, billed=billed)
+            account.spent[lease.period_start] = account.spent.get(lease.period_start, 0) + billed
+            return Closing(self._state(budget, account, now), lease_id, as_, lease.amount, billed, late=late)
+
+    def _account(self, budget: Budget) -> _Account:
+        with self._lock:
+            return self._accounts.setdefault(budget.book, _Account())
+
+    @staticmethod
+    def _state(budget: Budget, account: _Account, now: datetime) -> BudgetState:
+        """The state at `now`, expired leases given back. The caller holds the lock."""
+        account.tidy(now)
+        start, end = budget.period(now)
+        return BudgetState(budget, account.spent.get(start, 0), account.held.get(start, 0), start, end)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KEPT = timedelta(days=70)
+"""How long the book of a period is kept: leases of the month before can still be settled."""
+
+
+def _retry_at(state: BudgetState, account: _Account, amount: int) -> datetime | None:
+    """When room may come free: the next expiry or the next period; None where `amount` never fits."""
+    if amount > state.budget.limit:
+        return None
+    first = next(iter(account.open.values()), None)
+    return min((at for at in (first and first.expires_at, state.period_end) if at), default=None)

@@ -1,0 +1,1 @@
+"""What `tallystick` does beside serving."""

@@ -1,0 +1,1 @@
+"""Making texts and conversations shorter, to at most N tokens."""

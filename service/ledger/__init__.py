@@ -1,0 +1,1 @@
+"""What was counted and what was billed, kept as sums."""

@@ -1,0 +1,233 @@
+"""What was counted and what was billed: tokens, cost and calls by time, project and model.
+
+Requests leave a note and go on; a thread of the ledger's own prices the notes, adds them up and hands the sums to a
+store every second. A store that fails gets the same sums again, and adds them once (each batch has a name). Time is
+kept in quarters of an hour (UTC): every zone's days and hours begin at one.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple, Protocol
+
+from service.catalog import CatalogModel
+from service.ledger.drift import drift_sums
+from service.ledger.store import (
+    COLUMNS,
+    PICO,
+    QUARTER_SECONDS,
+    Account,
+    Batch,
+    Book,
+    LedgerStore,
+    StoreFailed,
+    Sums,
+    pico_of,
+)
+from service.serving.beat import Beat
+from service.types import TokenCount
+
+LOG = logging.getLogger("tallystick")
+
+FLUSH_SECONDS = 1.0
+MOST_NOTES = 100_000
+MOST_WAITING = 50_000
+"""Notes, and sums that wait for a store that fails: about 20 MB. More are dropped, and counted."""
+
+OTHER = "other"
+"""The model of whatever the catalog knows only by its family, or not at all: a caller may write anything there."""
+
+
+class LedgerEvents(Protocol):
+    """For metrics."""
+
+    def ledger(self, outcome: str, number: int) -> None:
+        """`outcome` is written (rows), failed (batches) or dropped (notes or rows)."""
+        ...
+
+    def drifted(self, family: str, counted: int, billed: int) -> None:
+        """A call was billed that had been counted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """What a provider billed for a call already made. `counted` is what had been counted for it, None where nothing
+    was; `cost` None where the price is not known."""
+
+    model: CatalogModel
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+    counted: int | None = None
+    method: str = OTHER
+    at: float | None = None
+
+
+class _Counted(NamedTuple):
+    """A note of one count; `whose` is the quarter, the project and what was counted for."""
+
+    whose: tuple[int, str, str]
+    tokens: int
+    cost: Decimal | None
+
+
+@dataclass(slots=True)
+class _Together:
+    """Counts of one account added up: thousands of notes a second have few accounts."""
+
+    calls: int = 0
+    tokens: int = 0
+    unpriced: int = 0
+    cost: Decimal = Decimal(0)
+
+    def add(self, note: _Counted) -> None:
+        self.calls += 1
+        self.tokens += note.tokens
+        if note.cost is None:
+            self.unpriced += 1
+        else:
+            self.cost += note.cost
+
+
+@dataclass(slots=True)
+class Ledger:
+    """One an app. `keep_seconds` is how long the store keeps what it was given."""
+
+    store: LedgerStore
+    events: LedgerEvents
+    keep_seconds: int
+    clock: Callable[[], float] = time.time
+    _notes: deque[_Counted | tuple[str, Billed, int]] = field(default_factory=deque)
+    _rows: dict[Account, Sums] = field(default_factory=dict)
+    _unsent: deque[Batch] = field(default_factory=deque)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _beat: Beat | None = None
+    _failing: bool = False
+
+    def start(self) -> None:
+        self._beat = Beat("ledger", FLUSH_SECONDS, self.flush)
+        self._beat.start()
+
+    def stop(self) -> None:
+        """Waits until what is noted is written, or cannot be."""
+        if self._beat is not None:
+            self._beat.stop(5.0)
+
+    # ------------------------------------------------------------ noting; from anywhere, at once
+
+    def counted(self, project: str, counts: Iterable[TokenCount]) -> None:
+        """Note counts that were given."""
+        quarter = int(self.clock()) // QUARTER_SECONDS
+        for count in counts:
+            cost = None if count.cost is None else count.cost.usd
+            self._note(_Counted((quarter, project, _label_of(count)), count.input_tokens, cost))
+
+    def billed(self, project: str, billed: Billed) -> None:
+        """Note what was billed."""
+        at = self.clock() if billed.at is None else billed.at
+        self._note((project, billed, int(at) // QUARTER_SECONDS))
+        if billed.counted is not None:
+            self.events.drifted(billed.model.family.name, billed.counted, billed.input_tokens)
+
+    def _note(self, note: _Counted | tuple[str, Billed, int]) -> None:
+        if len(self._notes) >= MOST_NOTES:
+            self.events.ledger("dropped", 1)
+            return
+        self._notes.append(note)
+        if self._beat is not None and len(self._notes) == MOST_NOTES // 2:
+            self._beat.wake()
+
+    # ------------------------------------------------------------ adding up and writing
+
+    def flush(self) -> bool:
+        """Hand everything noted to the store; False where it failed. One thread at a time."""
+        with self._lock:
+            self._add_up()
+            while self._rows or self._unsent:
+                if self._rows:
+                    self._unsent.append(Batch(secrets.token_hex(8), self._rows))
+                    self._rows = {}
+                batch = self._unsent[0]
+                try:
+                    self.store.add(batch)
+                except StoreFailed as failure:
+                    self._failed(failure)
+                    return False
+                self._unsent.popleft()
+                self.events.ledger("written", len(batch.rows))
+                self._failing = False
+            return True
+
+    def _failed(self, failure: StoreFailed) -> None:
+        self.events.ledger("failed", 1)
+        if not self._failing:
+            self._failing = True
+            LOG.warning("ledger not written; it waits", extra={"fields": {"reason": failure.reason}})
+        while self._unsent and sum(len(batch.rows) for batch in self._unsent) > MOST_WAITING:
+            self.events.ledger("dropped", len(self._unsent.popleft().rows))
+
+    def _add_up(self) -> None:
+        costs: dict[tuple[Account, str], Decimal] = {}
+        counted: defaultdict[tuple[int, str, str], _Together] = defaultdict(_Together)
+        for _ in range(len(self._notes)):
+            note = self._notes.popleft()
+            if isinstance(note, _Counted):
+                counted[note.whose].add(note)
+                continue
+            account, cost = self._add_billed(*note), note[1].cost
+            if cost:
+                costs[account, "billed_usd"] = costs.get((account, "billed_usd"), Decimal(0)) + cost
+        for whose, sums in counted.items():
+            account = Account("usage", *whose)
+            self._add(account, calls=sums.calls, input_tokens=sums.tokens, unpriced_calls=sums.unpriced)
+            costs[account, "usd"] = sums.cost
+        for (account, name), cost in costs.items():
+            dollars, rest = divmod(cost, 1)
+            self._add(account, **{name: int(dollars), pico_of(name): round(rest * PICO)})
+
+    def _add(self, account: Account, **amounts: int) -> None:
+        columns = COLUMNS[account.book]
+        sums = self._rows.setdefault(account, [0] * len(columns))
+        for name, amount in amounts.items():
+            sums[columns.index(name)] += amount
+
+    def _add_billed(self, project: str, billed: Billed, quarter: int) -> Account:
+        if billed.counted is not None:
+            drift = drift_sums(billed.counted, billed.input_tokens)
+            self._add(Account("drift", quarter, billed.model.family.name, billed.method), **drift)
+        account = Account("usage", quarter, project, model_label(billed.model.model_id, billed.model.match))
+        self._add(
+            account, billed_calls=1, billed_input_tokens=billed.input_tokens,
+            billed_output_tokens=billed.output_tokens, billed_unpriced_calls=int(billed.cost is None),
+        )
+        return account
+
+    # ------------------------------------------------------------ reading
+
+    def read(self, book: Book, start: int, end: int) -> tuple[list[tuple[Account, Sums]], str | None]:
+        """The rows of quarters from `start` to before `end`, and None; where the store cannot be read, what waits in
+        this process, and the reason. Blocks."""
+        self.flush()
+        try:
+            return list(self.store.read(book, start, end)), None
+        except StoreFailed as failure:
+            with self._lock:
+                waiting = [row for batch in self._unsent for row in batch.rows.items()]
+            return [row for row in waiting if row[0].book == book and start <= row[0].quarter < end], failure.reason
+
+
+def model_label(model_id: str, match: str | None) -> str:
+    """A canonical id of the catalog; never anything that a caller made up."""
+    return OTHER if match == "inferred" else model_id
+
+
+def _label_of(count: TokenCount) -> str:
+    return f"tokenizer:{count.tokenizer}" if count.model is None else model_label(count.model, count.model_match)

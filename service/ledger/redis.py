@@ -1,0 +1,134 @@
+"""The ledger in Redis, shared by all processes: a hash an hour, each sum a field that is only ever added to.
+
+A batch is added by one script an hour, which first leaves a mark under the batch's name: where an answer is lost and
+the batch comes again, it is not added twice. Hash and mark share a hash tag, so any cluster will do.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from service.breaker import Breaker
+from service.ledger.store import COLUMNS, QUARTER_SECONDS, Account, Batch, Book, StoreFailed, Sums
+from service.redis_client import UNREACHABLE, reason_of, redis_errors
+
+if TYPE_CHECKING:
+    from service.redis_client import Client
+
+ADD = """
+if not redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) then return 0 end
+for i = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+return 1
+"""
+
+MARK_SECONDS = 21_600
+"""How long a batch that was added is known: a lost answer is not asked for again after an outage that long."""
+
+HOURS_AT_ONCE = 200
+"""Hashes read in one pipeline."""
+
+FIELDS_AT_ONCE = 2_000
+"""Sums added by one call of the script: Redis serves nobody else meanwhile (1 ms)."""
+
+QUARTERS = 4
+"""Of an hour."""
+
+SEPARATOR = "\x1f"
+
+
+class RedisLedger:
+    """`connect` gives the client, or raises as clients do; it is called when Redis is first needed."""
+
+    where: Literal["memory", "redis"] = "redis"
+
+    def __init__(
+        self, connect: Callable[[], Client], keep_seconds: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._connect = connect
+        self._keep_seconds = keep_seconds
+        self._client: Client | None = None
+        self._breaker = Breaker(clock)
+
+    # ------------------------------------------------------------ adding
+
+    def add(self, batch: Batch) -> None:
+        hours: dict[tuple[Book, int], list[str]] = {}
+        for account, sums in batch.rows.items():
+            fields = hours.setdefault((account.book, account.quarter // QUARTERS), [])
+            for column, amount in zip(COLUMNS[account.book], sums, strict=True):
+                if amount:
+                    fields += (_field(account, column), str(amount))
+        for (book, hour), fields in hours.items():
+            for start in range(0, len(fields), 2 * FIELDS_AT_ONCE):
+                self._add(book, hour, f"{batch.name}:{start}", fields[start : start + 2 * FIELDS_AT_ONCE])
+
+    def _add(self, book: Book, hour: int, name: str, fields: Sequence[str]) -> None:
+        key = _key(book, hour)
+        ends = str(self._keep_seconds), str(MARK_SECONDS)
+        self._call(lambda client: client.eval(ADD, 2, key, f"{key}:{name}", *ends, *fields))
+
+    # ------------------------------------------------------------ reading
+
+    def read(self, book: Book, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
+        hours = range(start // QUARTERS, -(-end // QUARTERS))
+        for at in range(0, len(hours), HOURS_AT_ONCE):
+            some = hours[at : at + HOURS_AT_ONCE]
+            for hour, fields in zip(some, self._read_hours(book, some), strict=True):
+                for account, sums in _rows(book, hour, fields):
+                    if start <= account.quarter < end:
+                        yield account, sums
+
+    def _read_hours(self, book: Book, hours: Sequence[int]) -> list[dict[bytes, bytes]]:
+        def read(client: Any) -> list[dict[bytes, bytes]]:
+            pipeline = client.pipeline(transaction=False)
+            for hour in hours:
+                pipeline.hgetall(_key(book, hour))
+            found: list[dict[bytes, bytes]] = pipeline.execute()
+            return found
+
+        return self._call(read)
+
+    def _call[T](self, work: Callable[[Any], T]) -> T:
+        """What `work` gives; StoreFailed where Redis fails, and at once while it is known to."""
+        if not self._breaker.closed and not self._breaker.probe_due():
+            raise StoreFailed("unreachable")
+        errors = redis_errors()
+        try:
+            if self._client is None:
+                self._client = self._connect()
+            answer = work(self._client)
+        except errors as error:
+            reason = reason_of(error)
+            if reason in UNREACHABLE:
+                self._breaker.failed()
+            raise StoreFailed(reason) from None
+        self._breaker.probed()
+        self._breaker.succeeded()
+        return answer
+
+
+def _key(book: Book, hour: int) -> str:
+    return f"tallystick:ledger:{{{book}:{hour}}}"
+
+
+def _field(account: Account, column: str) -> str:
+    return SEPARATOR.join((str(account.quarter % QUARTERS), account.who, account.what, column))
+
+
+def _rows(book: Book, hour: int, fields: dict[bytes, bytes]) -> Iterator[tuple[Account, Sums]]:
+    """The rows of an hour's hash; a field that is none of ours is left out."""
+    columns = {name: place for place, name in enumerate(COLUMNS[book])}
+    rows: dict[Account, Sums] = {}
+    for field, amount in fields.items():
+        parts = field.decode("utf-8", "replace").split(SEPARATOR)
+        if len(parts) != 4 or parts[3] not in columns or parts[0] not in ("0", "1", "2", "3") or not amount.isdigit():
+            continue
+        account = Account(book, hour * QUARTERS + int(parts[0]), parts[1], parts[2])
+        rows.setdefault(account, [0] * len(columns))[columns[parts[3]]] = int(amount)
+    yield from rows.items()
+
+
+assert QUARTERS * QUARTER_SECONDS == 3600

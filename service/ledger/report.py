@@ -1,0 +1,125 @@
+"""Sums of the ledger over a range of time, by day or hour of a time zone, by model and by project.
+
+Ranges are half-open and begin and end at quarters of an hour, so ranges side by side share nothing and miss nothing;
+days and hours are those of the zone's calendar, whatever its offset and whichever day its clocks change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from service.ledger.store import QUARTER_SECONDS, USAGE_COLUMNS, Account, Sums
+
+Group = Literal["hour", "day", "model", "project"]
+GROUPS: tuple[Group, ...] = ("hour", "day", "model", "project")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Quarters of an hour from `start` to before `end`, looked at in `zone`."""
+
+    start: int
+    end: int
+    zone: ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """`start` and `end` are of the hour or day, in the zone, None where rows are grouped by neither; `end` is that of
+    the calendar, even where the range ends before it. Of model and project None means that rows are not grouped by
+    it. `sums` are by the names of USAGE_COLUMNS."""
+
+    start: datetime | None
+    end: datetime | None
+    project: str | None
+    model: str | None
+    sums: Mapping[str, int]
+
+
+def quarter_of(instant: datetime) -> int:
+    """The quarter that an instant with a zone is in."""
+    return int(instant.timestamp() // QUARTER_SECONDS)
+
+
+def instant_of(quarter: int, zone: ZoneInfo) -> datetime:
+    """When a quarter begins, by the clock of a zone."""
+    return datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC).astimezone(zone)
+
+
+def day_start(day: date, zone: ZoneInfo) -> datetime:
+    """The first instant of a day; where clocks skip midnight, the first one after it."""
+    midnight = datetime(day.year, day.month, day.day, tzinfo=zone)
+    return midnight.astimezone(UTC).astimezone(zone)
+
+
+def report(rows: Iterable[tuple[Account, Sums]], span: Range, groups: tuple[Group, ...]) -> list[ReportRow]:
+    """The rows summed by `groups`, in order of time, project and model."""
+    place = _PLACERS[next((group for group in groups if group in _PLACERS), None)]
+    places: dict[int, Placed] = {}
+    sums: dict[tuple[Placed, str | None, str | None], list[int]] = {}
+    for account, amounts in rows:
+        if account.quarter not in places:
+            places[account.quarter] = place(account.quarter, span.zone)
+        project = account.who if "project" in groups else None
+        model = account.what if "model" in groups else None
+        total = sums.setdefault((places[account.quarter], project, model), [0] * len(USAGE_COLUMNS))
+        for column, amount in enumerate(amounts):
+            total[column] += amount
+    in_order = sorted(sums, key=lambda key: (key[0], key[1] or "", key[2] or ""))
+    return [ReportRow(*_instants(key[0], span.zone), key[1], key[2], named(sums[key])) for key in in_order]
+
+
+def _instants(place: Placed, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+    start, end = place
+    return (None, None) if start == end else (instant_of(start, zone), instant_of(end, zone))
+
+
+def named(amounts: Iterable[int]) -> dict[str, int]:
+    return dict(zip(USAGE_COLUMNS, amounts, strict=True))
+
+
+def total_of(rows: Iterable[ReportRow]) -> dict[str, int]:
+    """The sums of all rows."""
+    total = [0] * len(USAGE_COLUMNS)
+    for row in rows:
+        for column, amount in enumerate(row.sums.values()):
+            total[column] += amount
+    return named(total)
+
+
+# ---------------------------------------------------------------- where a quarter belongs
+
+Placed = tuple[int, int]
+"""The first quarter of an hour or day, and the first one after it; numbers, since Python takes the two hours that a
+clock goes through twice for one."""
+
+
+def _day(quarter: int, zone: ZoneInfo) -> Placed:
+    day = instant_of(quarter, zone).date()
+    return quarter_of(day_start(day, zone)), quarter_of(day_start(day + timedelta(days=1), zone))
+
+
+def _hour(quarter: int, zone: ZoneInfo) -> Placed:
+    """An hour of the clock at one offset: of the hour that clocks go through twice there are two."""
+    shown, first, last = _shown(quarter, zone), quarter, quarter
+    while _shown(first - 1, zone) == shown:
+        first -= 1
+    while _shown(last + 1, zone) == shown:
+        last += 1
+    return first, last + 1
+
+
+def _shown(quarter: int, zone: ZoneInfo) -> tuple[date, int, timedelta | None]:
+    instant = instant_of(quarter, zone)
+    return instant.date(), instant.hour, instant.utcoffset()
+
+
+def _nowhere(_quarter: int, _zone: ZoneInfo) -> Placed:
+    return 0, 0
+
+
+_PLACERS: Mapping[Group | None, Callable[[int, ZoneInfo], Placed]] = {"day": _day, "hour": _hour, None: _nowhere}

@@ -1,0 +1,123 @@
+"""Where the ledger's sums are kept: the accounts, what a store is asked to do, and the store in memory."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from service.ledger.drift import DRIFT_COLUMNS
+
+QUARTER_SECONDS = 900
+
+Book = Literal["usage", "drift"]
+
+USAGE_COLUMNS = (
+    "calls", "input_tokens", "usd", "picodollars", "unpriced_calls",
+    "billed_calls", "billed_input_tokens", "billed_output_tokens", "billed_usd", "billed_picodollars",
+    "billed_unpriced_calls",
+)
+"""Counted, and reported by `POST /v1/usage` as billed. Money is whole dollars and 10^-12 dollars, both integers, since
+a store can only add integers of 64 bits: sums are exact."""
+
+COLUMNS: Mapping[Book, tuple[str, ...]] = {"usage": USAGE_COLUMNS, "drift": DRIFT_COLUMNS}
+
+PICO = 10**12
+
+MOST_ROWS = 50_000
+"""Of a store in memory: about 20 MB."""
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What is added up. In the book of usage `who` is a project and `what` a model; in that of drift they are a
+    family and a method of counting."""
+
+    book: Book
+    quarter: int
+    who: str
+    what: str
+
+
+Sums = list[int]
+"""By the columns of the account's book."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Sums to be added once: where it is not known whether they were, the same batch is sent again."""
+
+    name: str
+    rows: Mapping[Account, Sums]
+
+
+class StoreFailed(Exception):
+    """A store did not do what it was asked; `reason` is a word of a closed set."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class LedgerStore(Protocol):
+    """Where sums are kept. Synchronous; may block; raises StoreFailed."""
+
+    where: Literal["memory", "redis"]
+
+    def add(self, batch: Batch) -> None: ...
+
+    def read(self, book: Book, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
+        """The rows of quarters from `start` to before `end`."""
+        ...
+
+
+def money(sums: Mapping[str, int], name: str) -> Decimal:
+    """US dollars of the columns `name` and its picodollars."""
+    return sums[name] + Decimal(sums[pico_of(name)]) / PICO
+
+
+def pico_of(name: str) -> str:
+    return name.replace("usd", "picodollars")
+
+
+class MemoryLedger:
+    """Rows in this process alone: several workers each have their own. Lost at a restart. The oldest quarters go
+    where there are more than `most_rows` rows."""
+
+    where: Literal["memory", "redis"] = "memory"
+
+    def __init__(self, keep_seconds: int, most_rows: int = MOST_ROWS, clock: Callable[[], float] = time.time) -> None:
+        self._keep_quarters = keep_seconds // QUARTER_SECONDS
+        self._most_rows = most_rows
+        self._clock = clock
+        self._quarters: dict[int, dict[Account, Sums]] = {}
+        self._rows = 0
+        self._lock = threading.Lock()
+
+    def add(self, batch: Batch) -> None:
+        with self._lock:
+            for account, amounts in batch.rows.items():
+                rows = self._quarters.setdefault(account.quarter, {})
+                before = rows.get(account)
+                if before is None:
+                    self._rows += 1
+                    before = [0] * len(amounts)
+                rows[account] = [a + b for a, b in zip(before, amounts, strict=True)]
+            self._forget()
+
+    def _forget(self) -> None:
+        oldest_kept = int(self._clock()) // QUARTER_SECONDS - self._keep_quarters
+        for quarter in sorted(self._quarters):
+            if quarter >= oldest_kept and self._rows <= self._most_rows:
+                break
+            self._rows -= len(self._quarters.pop(quarter))
+
+    def read(self, book: Book, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
+        with self._lock:
+            found = [
+                (account, list(sums)) for quarter, rows in self._quarters.items() if start <= quarter < end
+                for account, sums in rows.items() if account.book == book
+            ]
+        yield from found

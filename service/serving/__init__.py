@@ -1,0 +1,1 @@
+"""Answering on a socket: processes, connections, and a stop that loses nothing."""

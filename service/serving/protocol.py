@@ -1,0 +1,138 @@
+"""uvicorn's protocol on httptools, without what a short request would wait for.
+
+A request whose body came with its headers is answered at once, in the very call that brought it: no task waits for its
+turn, nobody for a body that is there, and head and body of the answer leave in one write. Everything else (bodies that
+are still coming, requests in a pipeline, answers in parts) goes uvicorn's own way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from service.api.bodies import ARRIVED
+
+
+class Cycle(RequestResponseCycle):
+    """One request and its answer."""
+
+    _head = b""
+    """Of the answer, as long as it waits for the body."""
+
+    def arrived(self) -> bytes | None:
+        if self.more_body or self.waiting_for_100_continue:
+            return None
+        body, self.body = bytes(self.body), bytearray()
+        return body
+
+    async def send(self, message: Any) -> None:
+        if not self.response_started and message["type"] == "http.response.start":
+            self._head = self._write_head(message)
+            if self._head:
+                return
+        elif self._head:
+            head, self._head = self._head, b""
+            if self._is_whole(message):
+                self.transport.write(head + message["body"])
+                self._complete()
+                return
+            self.transport.write(head)
+        await super().send(message)
+
+    def _write_head(self, message: Any) -> bytes:
+        """Of an answer whose length is said; b"" for others. Raises RuntimeError where a header would end a line."""
+        headers = [*self.default_headers, *message["headers"]]
+        named = dict(headers)
+        if b"content-length" not in named or self.disconnected:
+            return b""
+        if named.get(b"connection") == b"close":
+            self.keep_alive = False
+        elif not self.keep_alive:
+            headers.append((b"connection", b"close"))
+        fields = [b"%b: %b\r\n" % header for header in headers]
+        head = b"".join((STATUS_LINE[message["status"]], *fields, b"\r\n"))
+        if head.count(b"\n") != len(headers) + 2 or head.count(b"\r") != len(headers) + 2:
+            raise RuntimeError("A header holds the end of a line.")
+        self.response_started, self.waiting_for_100_continue = True, False
+        self.expected_content_length, self.chunked_encoding = int(named[b"content-length"]), False
+        return head
+
+    def _is_whole(self, message: Any) -> bool:
+        return (
+            not message.get("more_body", False) and len(message["body"]) == self.expected_content_length
+            and not self.disconnected and not self.flow.write_paused and self.scope["method"] != "HEAD"
+        )
+
+    def _complete(self) -> None:
+        self.response_complete = True
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection. What keeps it from staying open for ever is left to who derives from it."""
+
+    cycle: Cycle
+    _feeding = False
+    _first: tuple[Cycle, Any] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        self._feeding = True
+        super().data_received(data)
+        self._feeding = False
+        if self._first is not None:
+            first, self._first = self._first, None
+            if not self.transport.is_closing():  # what came after it was no request
+                self._answer(*first)
+
+    def on_headers_complete(self) -> None:
+        parser, scope = self.parser, self.scope
+        version = parser.get_http_version()
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        scope["method"] = parser.get_method().decode("ascii")
+        scope["http_version"] = version
+        scope["path"] = self.root_path + (unquote(path) if "%" in path else path)
+        scope["raw_path"] = self.root_path.encode("ascii") + url.path
+        scope["query_string"] = url.query or b""
+        before = self.cycle
+        self.cycle = Cycle(
+            scope=scope, transport=self.transport, flow=self.flow, logger=self.logger,
+            access_logger=self.access_logger, access_log=False, default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(), expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(), on_response=self.on_response_complete,
+        )
+        scope[ARRIVED] = self.cycle.arrived  # type: ignore[literal-required]
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:  # in a pipeline
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if self._feeding and isinstance(cycle, Cycle):
+            self._first = cycle, app  # once all that came with it is read
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _answer(self, cycle: Cycle, app: Callable[..., Any]) -> None:
+        """Begin at once, and go on later only where something has to be waited for."""
+        task = asyncio.Task(cycle.run_asgi(app), loop=self.loop, eager_start=True)
+        if not task.done():
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
