@@ -17,9 +17,9 @@ from service.access.limits import MINUTE, RateLimiter, Rates, WindowCounts, clie
 from service.access.rate_store import RateStore
 from service.api.edge import Exchange
 from service.errors import RateLimited
+from tests.access.test_auth import Door, bearer
 from tests.redis_server import FaultyProxy, redis_cluster, redis_sentinel, redis_server
 from tests.test_app import wire_of
-from tests.access.test_auth import Door, bearer
 from tests.web import client_of as web_client
 from tests.web import make_app
 
