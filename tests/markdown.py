@@ -1,0 +1,89 @@
+"""A Markdown file as tests look at it: headings, code, tables, links. Enough of the format for the files of this project."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+GENERATED = re.compile(r"<!-- (\w+): written by .*? -->\n.*?<!-- end of \1 -->\n", re.DOTALL)
+"""What a script writes into a file between two marks."""
+
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
+_SPAN = re.compile(r"`([^`\n]*)`")
+_LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+_ROW = re.compile(r"^\|(.*)\|$", re.MULTILINE)
+_NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced piece of code; `language` is what stands behind the fence."""
+
+    language: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What stands below one heading, up to the next. `prose` is without code blocks and tables."""
+
+    level: int
+    title: str
+    prose: str
+    rows: tuple[tuple[str, ...], ...]
+    """The rows of its tables, each a tuple of cells; the lines below the headings are left out."""
+
+
+def read(path: Path) -> str:
+    """The text of a file, without what scripts have written into it."""
+    return GENERATED.sub("", path.read_text("utf-8"))
+
+
+def blocks(text: str) -> list[Block]:
+    return [Block(*match) for match in _FENCED.findall(text)]
+
+
+def sections(text: str) -> list[Section]:
+    plain = _FENCED.sub("", text)
+    starts = [*_HEADING.finditer(plain), None]
+    found = []
+    for here, following in zip(starts, starts[1:], strict=False):
+        assert here is not None
+        body = plain[here.end() : following.start() if following else None]
+        found.append(Section(len(here[1]), here[2], _ROW.sub("", body), tuple(rows(body))))
+    return found
+
+
+def rows(text: str) -> list[tuple[str, ...]]:
+    """Of every table in `text`, headings included. A bar that is escaped is no border of a cell."""
+    cells = [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)) for line in _ROW.findall(text)]
+    return [row for row in cells if set("".join(row)) != {"-"}]
+
+
+def spans(text: str) -> list[str]:
+    """Code within lines."""
+    return _SPAN.findall(_FENCED.sub("", text))
+
+
+def numbers(text: str) -> list[str]:
+    """Written in digits, outside code."""
+    return _NUMBER.findall(_SPAN.sub("", _LINK.sub("", text)))
+
+
+def links(text: str) -> list[str]:
+    """Where its links lead, outside code."""
+    return _LINK.findall(_SPAN.sub("", _FENCED.sub("", text)))
+
+
+def anchors(text: str) -> set[str]:
+    """Names under which its headings can be linked to, as GitHub makes them."""
+    found: dict[str, int] = {}
+    names = set()
+    for section in sections(text):
+        title = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", section.title)
+        name = re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+        names.add(f"{name}-{found[name]}" if name in found else name)
+        found[name] = found.get(name, 0) + 1
+    return names
