@@ -21,6 +21,7 @@ from service.counter import Counter
 from service.dialects import native
 from service.dialects.decision_bodies import as_instant, as_tier, checked
 from service.dialects.native_schema import CountBody, reference
+from service.dialects.usage_exposition import usage_exposition
 from service.dialects.usage_wire import (
     MOST_TOKENS,
     QUERY,
@@ -32,7 +33,7 @@ from service.dialects.usage_wire import (
     usage_json,
 )
 from service.dialects.usages import read_usage
-from service.errors import InvalidRequest, ServiceError
+from service.errors import InvalidRequest, Overloaded, ServiceError
 from service.ledger.drift import DRIFT_COLUMNS, Drift
 from service.ledger.ledger import Billed, Ledger
 from service.ledger.report import report
@@ -143,8 +144,12 @@ def usage_page(ledger: Ledger, clock: Callable[[], datetime] = utc_now) -> Calla
             if question.project in (None, account.who) and question.model in (None, account.what)
         ]
         shown = report(wanted, question.span, question.groups)
-        if question.csv:
+        if question.shape == "csv":
             return b"text/csv; charset=utf-8", usage_csv(question, shown).encode()
+        if question.shape == "prometheus":
+            if failure is not None:
+                raise Overloaded("The ledger cannot be read at the moment: no number is better than a part of it.")
+            return usage_exposition(question.groups, shown)
         return _json(usage_json(question, shown, ledger.store.where, failure))
 
     return respond

@@ -26,6 +26,9 @@ MOST_TOKENS = 10**12
 MOST_DAYS = 400
 """In one report."""
 
+Shape = Literal["json", "csv", "prometheus"]
+SHAPES: tuple[Shape, ...] = ("json", "csv", "prometheus")
+
 
 class UsageBody(CountBody):
     """What a call already made was billed, and what had been counted for it: a number, or the request to be counted
@@ -51,17 +54,18 @@ class Question:
     groups: tuple[Group, ...]
     project: str | None
     model: str | None
-    csv: bool
+    shape: Shape
 
 
 QUERY: Mapping[str, str] = {
     "from": "Begin, a date or an instant (ISO 8601); in time_zone unless it says. The day's begin when absent.",
     "to": "End, which is not part of it; in time_zone unless it says. Now when absent.",
     "time_zone": "Whose days and hours: an IANA name such as Asia/Kolkata. UTC when absent.",
-    "group_by": "Any of hour or day, model, project, separated by commas. day when absent; empty for one sum.",
+    "group_by": "Any of hour or day, model, project, separated by commas. day when absent (for prometheus, model and "
+    "project); empty for one sum.",
     "project": "Of this project alone.",
     "model": "Of this model alone (its canonical id).",
-    "format": "json or csv; what Accept says when absent.",
+    "format": "json, csv or prometheus (gauges to be scraped); json, or csv where Accept says so, when absent.",
 }
 
 
@@ -76,11 +80,19 @@ def read_question(params: Mapping[str, str], accept: str, now: datetime) -> Ques
         raise InvalidRequest("to must not be before from.", field="to")
     if span.end - span.start > MOST_DAYS * 86_400 // QUARTER_SECONDS:
         raise InvalidRequest(f"from and to must not be more than {MOST_DAYS} days apart.", field="from")
-    shape = params.get("format") or ("csv" if accept.partition(";")[0].strip().lower() == "text/csv" else "json")
-    if shape not in ("json", "csv"):
-        raise InvalidRequest("format must be json or csv.", field="format")
-    return Question(span, _groups(params.get("group_by", "day")), params.get("project"), params.get("model"),
-                    shape == "csv")
+    shape = _shape(params.get("format"), accept)
+    groups = _groups(params.get("group_by", "model,project" if shape == "prometheus" else "day"))
+    if shape == "prometheus" and {"hour", "day"}.intersection(groups):
+        raise InvalidRequest("group_by takes no hour or day for prometheus: a gauge is of now.", field="group_by")
+    return Question(span, groups, params.get("project"), params.get("model"), shape)
+
+
+def _shape(name: str | None, accept: str) -> Shape:
+    if not name:
+        return "csv" if accept.partition(";")[0].strip().lower() == "text/csv" else "json"
+    if name not in SHAPES:
+        raise InvalidRequest(f"format must be one of {', '.join(SHAPES)}.", field="format")
+    return name
 
 
 def _groups(text: str) -> tuple[Group, ...]:

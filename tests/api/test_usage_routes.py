@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
 from service.api.usage_routes import EXAMPLES
@@ -150,7 +151,35 @@ async def test_csv_has_a_line_a_row() -> None:
     }
 
 
+async def test_prometheus_has_a_gauge_an_amount_with_model_and_project() -> None:
+    async with client_of(make_app(projects=("team-a",))) as client:
+        team = {"X-Tallystick-Project": "team-a"}
+        cost = (await client.post("/v1/countTokens", json=CHAT, headers=team)).json()["cost"]["input"]
+        await client.post("/v1/countTokens", json={"tokenizer": "o200k_base", "text": "x"})
+        asked = await client.get("/v1/usage?format=prometheus")
+        alone = await client.get("/v1/usage?format=prometheus&group_by=&project=team-a")
+    assert asked.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    families = {family.name: family for family in text_string_to_metric_families(asked.text)}
+    assert list(families) == [f"tallystick_usage_{name}" for name in SHOWN]
+    assert {family.type for family in families.values()} == {"gauge"}
+    gpt, bare = {"model": "gpt-4o", "project": "team-a"}, {"model": "tokenizer:o200k_base", "project": "default"}
+    calls = [(sample.labels, sample.value) for sample in families["tallystick_usage_calls"].samples]
+    assert calls == [(bare, 1), (gpt, 1)]
+    costs = [(sample.labels, sample.value) for sample in families["tallystick_usage_cost_usd"].samples]
+    assert costs == [(gpt, float(cost))], "what has no price has no cost, and is not 0"
+    assert "\ntallystick_usage_calls 1.0\n" in alone.text
+
+
+async def test_a_part_of_the_ledger_is_not_scraped() -> None:
+    """Whoever scrapes would take the rest for a fall, and what follows for growth."""
+    app = make_app(redis_url="redis://127.0.0.1:1/0", cache_secret="x" * 32)
+    async with client_of(app) as client:
+        answer = await client.get("/v1/usage?format=prometheus")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "overloaded")
+
+
 @pytest.mark.parametrize(("query", "field"), [
+    ({"format": "prometheus", "group_by": "day"}, "group_by"),
     ({"from": "yesterday"}, "from"), ({"to": "2026-13-01"}, "to"), ({"from": "1999-01-01"}, "from"),
     ({"time_zone": "Mars/Olympus"}, "time_zone"), ({"time_zone": "../../etc/passwd"}, "time_zone"),
     ({"time_zone": ""}, "time_zone"), ({"time_zone": "x" * 10_000}, "time_zone"),
