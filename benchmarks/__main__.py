@@ -15,6 +15,7 @@ PARTS: Mapping[str, str] = {
     "engines": "Engines",
     "batch": "Batches",
     "start": "Start and memory",
+    "sizing": "What an instance needs",
     "probes": "Probes beside large bodies",
     "growth": "Growth",
     "shared": "The shared cache",
