@@ -9,6 +9,7 @@ import re
 import time
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from service.media.allowance import is_spent, reading_until
@@ -17,6 +18,10 @@ from service.types import Media
 
 MAX_PAGES = 2_000
 """Pages whose text is read; no provider takes more than 1,000. Later pages keep their size."""
+
+MAX_FONTS = 100
+"""Fonts of one page; a page of a book has ten. Each may bring a table of 100,000 characters (10 MB, a second) that
+others share, so that 50 KB of file would fill gigabytes."""
 
 MAX_OPERATORS = 300_000
 """Drawing operators and operands of one page: a dense page of text has 5,000, and 300,000 take two seconds."""
@@ -62,8 +67,12 @@ class _Budget:
     until: float
 
     @property
+    def late(self) -> bool:
+        return time.thread_time() > self.until
+
+    @property
     def spent(self) -> bool:
-        return self.text < 0 or time.thread_time() > self.until
+        return self.text < 0 or self.late
 
     def check(self, *_: Any) -> None:
         if self.spent:
@@ -129,11 +138,12 @@ def read_pdf(data: bytes) -> Pdf | None:
         page_tree_maximum_entries=20_000,
         jbig2dec_binary=None,
     ):
+        budget = _Budget(MAX_TEXT, reading_until())
         try:
-            reader = pypdf.PdfReader(io.BytesIO(data))
+            reader = _reader_class()(io.BytesIO(data), budget)
             if reader.is_encrypted and not reader.decrypt(""):
                 return None
-            return _read_pages(list(reader.pages))
+            return _read_pages(list(reader.pages), budget)
         except Exception:  # noqa: BLE001 - a parser of hostile bytes may raise anything
             return None
 
@@ -146,8 +156,25 @@ def _pypdf() -> Any:
     return pypdf
 
 
-def _read_pages(pages: list[Any]) -> Pdf:
-    budget = _Budget(MAX_TEXT, reading_until())
+@cache
+def _reader_class() -> Any:
+    """The library's reader, which looks at the budget whenever an object of the file is asked for: tables of fonts and
+    trees of pages take time before there is an operator."""
+
+    class Reader(_pypdf().PdfReader):  # type: ignore[misc]  # the library is loaded at first use
+        def __init__(self, stream: io.BytesIO, budget: _Budget) -> None:
+            self.budget = budget
+            super().__init__(stream)
+
+        def get_object(self, indirect_reference: Any) -> Any:
+            if self.budget.late:
+                raise _CapReachedError
+            return super().get_object(indirect_reference)
+
+    return Reader
+
+
+def _read_pages(pages: list[Any], budget: _Budget) -> Pdf:
     complete = len(pages) <= MAX_PAGES
     out = []
     for number, page in enumerate(pages):
@@ -160,6 +187,8 @@ def _read_pages(pages: list[Any]) -> Pdf:
 def _page_text(page: Any, budget: _Budget) -> str | None:
     lines = _Lines(budget)
     try:
+        if len(page.get("/Resources", {}).get("/Font", ())) > MAX_FONTS:
+            return None
         _add_missing_fonts(page)
         page.extract_text(visitor_operand_before=budget.check, visitor_text=lines.take)
     except Exception:  # noqa: BLE001 - broken fonts and streams raise anything; a cap that was reached ends here too

@@ -48,6 +48,18 @@ SLOW = _answer("408 Request Timeout", "header_timeout", "The headers did not arr
 LARGE = _answer("431 Request Header Fields Too Large", "headers_too_large", "The headers are larger than 64 KiB.")
 
 
+class _Dropped(list[tuple[bytes, bytes]]):
+    """Where trailer fields go. Merged into the headers they would fill memory without end, and a key or an
+    X-Forwarded-For in them would have slipped past every proxy that looks at headers alone."""
+
+    def append(self, _: object) -> None:
+        pass
+
+
+class _LargeHeadersError(Exception):
+    """Headers that came at once were larger than they may be. The parser makes its own error of it."""
+
+
 class Connection(Protocol):
     """One connection. `limits` are set by `connection_class`."""
 
@@ -59,6 +71,7 @@ class Connection(Protocol):
         self._waits_for: Reason = "idle"
         self._in_headers = False
         self._header_bytes = 0
+        self._piece_bytes = 0
 
     @property
     def is_idle(self) -> bool:
@@ -79,6 +92,7 @@ class Connection(Protocol):
             self._wait("idle", self.limits.idle_seconds)
 
     def data_received(self, data: bytes) -> None:
+        self._piece_bytes = len(data)
         super().data_received(data)
         if self._in_headers:
             self._header_bytes += len(data)
@@ -92,8 +106,10 @@ class Connection(Protocol):
             self._wait("slow_headers", self.limits.header_seconds)
 
     def on_headers_complete(self) -> None:
+        if self._piece_bytes > MAX_HEADER_BYTES:  # rarely: most of it is a body, or later requests
+            self._check_headers()
         super().on_headers_complete()
-        self._in_headers = False
+        self._in_headers, self.headers = False, _Dropped()
         self.deadline = math.inf  # the body's is kept by who reads it
 
     def on_message_complete(self) -> None:
@@ -118,6 +134,16 @@ class Connection(Protocol):
             self._wait("idle", self.limits.idle_seconds)
         else:
             self.deadline = math.inf
+
+    def _check_headers(self) -> None:
+        """Raises where the headers, of which all have come, are too large."""
+        if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > MAX_HEADER_BYTES:
+            self._turn_away("large_headers", LARGE)
+            raise _LargeHeadersError
+
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():  # it has been told what is wrong
+            super().send_400_response(msg)
 
     # ------------------------------------------------------------ giving up
 
