@@ -10,7 +10,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
 	@touch $@
 
-.PHONY: help install run test lint typecheck bench accuracy lock kernel soak fuzz
+.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--
 
 kernel:  ## compile the tiling kernel (C to WebAssembly); needs clang and lld
 	@scripts/build_kernel.sh
+
+generate: $(INSTALLED)  ## write what deploy/ takes from the code: .env.example, the rules for Kubernetes
+	@$(PYTHON) -m scripts.deploy_files $(ARGS)
 
 bench: $(INSTALLED)  ## print how fast it is on this machine, and write benchmarks/RESULTS.md; PARTS="rates start"
 	@$(PYTHON) -m benchmarks $(PARTS)
