@@ -1,4 +1,4 @@
-"""The command line: `tallystick count | fits | compare | serve | keys | tokenizers | verify-data`."""
+"""The command line: `tallystick count | count-corpus | fits | compare | serve | keys | tokenizers | verify-data`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from service import __version__
 from service.access.keys import KeyStoreError
+from service.commands.corpus import add_corpus_parser
 from service.commands.decisions import add_decision_parsers
 from service.commands.keys import add_keys_parser
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable
@@ -103,6 +104,7 @@ def make_parser() -> argparse.ArgumentParser:
     count.add_argument("--json", action="store_true", help="print JSON")
     count.set_defaults(command=run_count, names_models=True)
 
+    add_corpus_parser(commands)
     add_decision_parsers(commands)
 
     serve: Any = commands.add_parser("serve", help="serve the HTTP API", **add)

@@ -1,0 +1,254 @@
+"""Records -> rows and totals, through the same Counter as the service. What one process does with a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pydantic_core
+
+from service.corpus.batches import MAX_RECORD_BYTES, Batch, Block, Failed, Lines, Values
+from service.corpus.totals import NO_MODEL, Failure, Totals
+from service.counter import Counter
+from service.dialects import native
+from service.dialects.base import kind_of, read_json
+from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable, TooLarge
+from service.pricing import plain
+from service.types import CountRequest, Json, TokenCount
+
+COLUMNS: dict[str, type] = {
+    "file": str, "row": int, "id": str, "model": str, "tokenizer": str, "input_tokens": int, "method": str,
+    "low": int, "high": int, "cost_usd": str, "error": str, "reason": str,
+}
+"""Of the output, in order. Either the count is null or `error` (a code) and `reason` are; `low` to `high` is the error
+band, `cost_usd` a decimal. `row` is the line of a file of lines (1 is the first), the row of a table, 1 for a file that
+is one record, null for a file that cannot be read. `id` is what stands at the id field, if that is short."""
+
+MOST_ID_CHARS = 1_000
+
+NOTHING = dict.fromkeys(COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is counted of each record, and for what.
+
+    `field` and `id_field` are dotted paths (`messages.0.content`); without `field` the whole record is taken. With
+    `request` it is a body as a provider takes it, which may name its own model.
+    """
+
+    model: str | None = None
+    tokenizer: str | None = None
+    field: str | None = None
+    request: bool = False
+    id_field: str | None = None
+    limit: int = MAX_RECORD_BYTES
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a table that are needed."""
+        return tuple(path.split(".")[0] for path in (self.field, self.id_field) if path is not None)
+
+    def check(self) -> None:
+        """Raise ServiceError where nothing could be counted: an unknown name, damaged data, no model."""
+        if self.model is not None and self.tokenizer is not None:
+            raise InvalidRequest("name a model or a tokenizer, not both.")
+        if self.request and self.tokenizer is not None:
+            raise InvalidRequest("whole requests are counted for a model, not with a tokenizer alone.")
+        if self.model is not None or self.tokenizer is not None:
+            Counter.in_memory(0).count(self.base(""))
+        elif not self.request:
+            raise InvalidRequest("say what to count for: a model or a tokenizer.")
+
+    def base(self, text: str) -> CountRequest:
+        return CountRequest(model_ref=self.model, tokenizer=self.tokenizer, texts=(text,))
+
+
+class Unusable(InvalidRequest):
+    """A record that has nothing to count."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A batch that was counted: its rows as JSON lines, in order, and their sums."""
+
+    rows: bytes
+    totals: Totals
+
+
+class Record(NamedTuple):
+    """One record as it was read: bytes or text of a text, bytes of JSON, or a decoded value."""
+
+    file: str
+    row: int
+    content: Json
+    is_json: bool
+    bytes: int
+
+
+@dataclass(slots=True)
+class CorpusCounter:
+    """Counts records one after the other; it remembers no text."""
+
+    question: Question
+    counter: Counter = field(default_factory=lambda: Counter.in_memory(0))
+
+    def count_batch(self, batch: Batch) -> Counted:
+        """Rows and sums; raises TokenizerUnavailable alone, since no other record could be counted, either."""
+        totals, rows = Totals(), []
+        for block in batch.blocks:
+            for row in self._rows(block, totals):
+                rows.append(pydantic_core.to_json(row))
+        rows.append(b"")
+        return Counted(b"\n".join(rows), totals)
+
+    def _rows(self, block: Block, totals: Totals) -> Iterator[dict[str, Json]]:
+        asked = self.question.model or self.question.tokenizer
+        if isinstance(block, Failed):
+            totals.fail(asked or NO_MODEL, Failure(block.file, block.row, block.code, block.reason), block.bytes)
+            yield NOTHING | {"file": block.file, "row": block.row, "error": block.code, "reason": block.reason}
+            return
+        for record in _records(block, self.question.field):
+            row: dict[str, Json] = NOTHING | {"file": record.file, "row": record.row}
+            try:
+                count = self._count_record(record, row)
+            except TokenizerUnavailable:
+                raise
+            except ServiceError as error:
+                row["error"], row["reason"] = error.code, error.message
+                failure = Failure(record.file, record.row, error.code, error.message)
+                totals.fail(asked or NO_MODEL, failure, record.bytes)
+            else:
+                row |= count_columns(count)
+                totals.count(asked or count.model or NO_MODEL, count, record.bytes)
+            yield row
+
+    def _count_record(self, record: Record, row: dict[str, Json]) -> TokenCount:
+        """The count; the id goes into `row` as soon as it is known, so that a failure has it, too."""
+        question, content = self.question, record.content
+        if record.is_json:
+            if isinstance(content, bytes):
+                if len(content) > question.limit:
+                    raise TooLarge(f"longer than {question.limit} bytes")
+                content = _parse(content)
+            if question.id_field is not None:
+                row["id"] = _id(content, question.id_field)
+            if question.field is not None:
+                content = dig(content, question.field)
+        return self.count(content)
+
+    def count(self, content: Json) -> TokenCount:
+        """The count of a text, or of a request body (JSON text or decoded). Raises ServiceError."""
+        if content is None:
+            raise Unusable("null_field", "null: nothing to count")
+        if size_of(content) > self.question.limit:
+            raise TooLarge(f"longer than {self.question.limit} bytes")
+        if self.question.request:
+            return self.counter.count(self._as_request(content))
+        if isinstance(content, bytes):
+            content = _decode(content)
+        if not isinstance(content, str):
+            raise Unusable("wrong_type", f"not a text but {kind_of(content)}")
+        return self.counter.count(self.question.base(content))
+
+    def _as_request(self, content: Json) -> CountRequest:
+        if isinstance(content, str):
+            content = content.encode("utf-8", "surrogatepass")
+        if isinstance(content, bytes):
+            content = _parse(content)
+        if not isinstance(content, dict):
+            raise Unusable("wrong_type", f"not a request body but {kind_of(content)}")
+        return native.read({"model": self.question.model, "request": content})
+
+
+def count_columns(count: TokenCount) -> dict[str, Any]:
+    """What the output says of a count."""
+    return {
+        "model": count.model, "tokenizer": count.tokenizer, "input_tokens": count.input_tokens,
+        "method": count.method, "low": count.low, "high": count.high,
+        "cost_usd": None if count.cost is None else plain(count.cost.usd),
+    }
+
+
+# ---------------------------------------------------------------- block -> records
+
+
+def _records(block: Lines | Values, path: str | None) -> Iterator[Record]:
+    if isinstance(block, Lines):
+        yield from _records_of_lines(block)
+    else:
+        for row, value in enumerate(block.values, block.first):
+            size = len(value) if isinstance(value, bytes) else _size_in_table(value, path)
+            yield Record(block.file, row, value, block.form != "file", size)
+
+
+def _size_in_table(value: Json, path: str | None) -> int:
+    try:
+        return size_of(value if path is None else dig(value, path))
+    except Unusable:
+        return 0
+
+
+def size_of(content: Json) -> int:
+    """Bytes of a text in UTF-8; 0 of what is none."""
+    if isinstance(content, str):
+        return len(content) if content.isascii() else len(content.encode("utf-8", "surrogatepass"))
+    return len(content) if isinstance(content, bytes) else 0
+
+
+def _records_of_lines(block: Lines) -> Iterator[Record]:
+    """A text a line, without its end (LF or CRLF); of JSON lines, blank ones are none."""
+    is_json = block.form == "jsonl"
+    lines = block.data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for row, line in enumerate(lines, block.first):
+        line = line.removesuffix(b"\r")  # noqa: PLW2901
+        if not is_json or line.strip():
+            yield Record(block.file, row, line, is_json, len(line))
+
+
+def _parse(data: bytes) -> Json:
+    try:
+        value, _ = read_json(data)
+    except InvalidRequest as error:
+        raise Unusable("invalid_json", error.message.replace("The body", "The record", 1)) from None
+    return value
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Unusable("not_utf8", f"not UTF-8 at byte {error.start}") from None
+
+
+def dig(value: Json, path: str) -> Json:
+    """What stands at a dotted path. Raises Unusable where nothing does; null is something."""
+    for part in path.split("."):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise Unusable("missing_field", f"{path} is missing")
+    return value
+
+
+def _is_index(part: str) -> bool:
+    return part.isascii() and part.isdigit() and len(part) < 10
+
+
+def _id(value: Json, path: str) -> str | int | None:
+    try:
+        found = dig(value, path)
+    except Unusable:
+        return None
+    if isinstance(found, str):
+        return found if len(found) <= MOST_ID_CHARS else None
+    return found if type(found) is int else None
