@@ -1,5 +1,5 @@
-"""Writes what deploy/ takes from the code and from itself: the settings' example file, and the rules as Kubernetes
-takes them. `make generate`; tests/deploy/test_generated.py says when it has to be run."""
+"""Writes what deploy/ takes from the code and from itself: the settings' example file, Grafana's dashboards, and the
+rules as Kubernetes takes them. `make generate`; tests/deploy/test_generated.py says when it has to be run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic.fields import FieldInfo
 
+from scripts.dashboards import DASHBOARDS, dashboard_json
 from service.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +26,7 @@ COMPOSE_ALONE = {
     "GRAFANA_PORT": "Port of Grafana, likewise.",
     "PROMETHEUS_KEY": "With keys on: one with the scopes metrics and usage.",
     "PROMETHEUS_RETENTION": "How long Prometheus keeps what it has scraped.",
-    "REDIS_MAXMEMORY": "Memory of Redis; beyond it counts go, what would expire soonest first. Its container has 640 MB.",
+    "REDIS_MAXMEMORY": "Memory of Redis; when it is full, what would expire soonest goes. Its container has 640 MB.",
 }
 """Variables of docker-compose.yml that are no settings of the service."""
 
@@ -95,6 +97,7 @@ def prometheus_rule() -> str:
 
 
 FILES: Mapping[str, Callable[[], str]] = {
+    **{f"deploy/grafana/dashboards/{one.uid}.json": partial(dashboard_json, one) for one in DASHBOARDS},
     "deploy/.env.example": env_example,
     "deploy/prometheus/prometheusrule.yaml": prometheus_rule,
 }
