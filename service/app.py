@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -82,16 +83,20 @@ def create_app(settings: Settings | None = None) -> App:
         replies=Replies(settings.cache_bytes // 4, metrics),
         ledger=backends.ledger,
     )
-    readiness = Readiness(settings.warm, parts.metrics, parts.counter, backends.report)
     keys, limiter = open_keys(settings), open_limiter(settings, metrics)
+    readiness = Readiness(
+        settings.warm, parts.metrics, parts.counter, backends.report, lambda: keys is None or keys.ring is not None
+    )
     housekeeping = Beat("housekeeping", HOUSEKEEPING_SECONDS, lambda: keep_house(metrics, keys))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         readiness.start()
         backends.start()
-        housekeeping.start()
         await limiter.open()
+        if keys is not None and keys.ring is None:
+            await asyncio.to_thread(keys.refresh)  # before the first request, which would be refused
+        housekeeping.start()
         yield
         readiness.stop()
         parts.workers.close()

@@ -46,8 +46,8 @@ FIRST_REQUESTS: tuple[Json, ...] = (
 """Asked before anybody else asks: the catalog, its neighbours and the renderers are loaded by their first use."""
 
 
-REQUESTS = "requests"
-"""What /readyz calls these when they fail."""
+REQUESTS, KEYS = "requests", "keys"
+"""What /readyz calls the first requests when they fail, and the API keys as long as they are not there."""
 
 
 @dataclass(slots=True)
@@ -63,6 +63,8 @@ class Readiness:
     counter: Counter
     backends: Callable[[], Mapping[str, Json]] = dict
     """What else /readyz shows, by name; one that says `degraded` leaves the service ready, and degraded."""
+    keys_known: Callable[[], bool] = lambda: True
+    """Whether the API keys have been read: a replica that would let nobody in is not ready."""
     warmed: bool = False
     draining: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
@@ -119,8 +121,12 @@ class Readiness:
         if REQUESTS in self.reasons:
             rows[REQUESTS] = {"ready": False, "reason": self.reasons[REQUESTS]}
         right = all(row["ready"] for row in rows.values())
-        ready = self.warmed and right and not self.draining
-        status = "draining" if self.draining else "starting" if not self.warmed else "ready" if right else "failed"
+        known = self.keys_known()
+        if not known:
+            rows[KEYS] = {"ready": False, "reason": "not read yet"}
+        started = self.warmed and known
+        ready = started and right and not self.draining
+        status = "draining" if self.draining else "starting" if not started else "ready" if right else "failed"
         backends = dict(self.backends())
         if ready and any(row["status"] == "degraded" for row in backends.values()):
             status = "degraded"

@@ -56,16 +56,36 @@ def test_keys_in_redis_are_those_of_every_worker_and_outlive_it() -> None:
 
 @pytest.mark.redis
 def test_without_the_redis_that_has_the_keys_nobody_is_let_in_but_it_starts() -> None:
+    """And is not ready, so that whoever has keys is asked."""
     text, key = make_key("team-a", ["count"])
     with redis_server() as redis:
         redis.stop()
-        with with_redis(redis, keys_in_redis=1) as server:
+        with with_redis(redis, keys_in_redis=1, wait=False) as server:
             refused = httpx.post(server.url + COUNT, json=BODY, headers={"x-api-key": text})
             assert (refused.status_code, refused.json()["error"]["code"]) == (503, "keys_unavailable")
             assert httpx.get(server.url + "/livez").status_code == 200
+            ready = httpx.get(server.url + "/readyz")
+            assert (ready.status_code, ready.json()["status"]) == (503, "starting")
+            assert ready.json()["tokenizers"]["keys"] == {"ready": False, "reason": "not read yet"}
             redis.start()
             RedisStore(lambda: open_redis(parse_redis_url(redis.url), 2.0)).change(adder(key))
             until(lambda: httpx.post(server.url + COUNT, json=BODY, headers={"x-api-key": text}).status_code == 200)
+            until(server.is_ready)
+
+
+@pytest.mark.redis
+def test_a_worker_has_the_keys_before_its_first_request() -> None:
+    """Requests wait in the backlog while it starts: none of them is refused for keys that are not there yet."""
+    text, key = make_key("team-a", ["count"])
+    with redis_server() as redis:
+        RedisStore(lambda: open_redis(parse_redis_url(redis.url), 2.0)).change(adder(key))
+        for _ in range(3):
+            with with_redis(redis, keys_in_redis=1, wait=False) as server, ThreadPoolExecutor(8) as pool:
+                calls = [
+                    pool.submit(httpx.post, server.url + COUNT, json=BODY, headers={"x-api-key": text}, timeout=60)
+                    for _ in range(8)
+                ]
+                assert {call.result().status_code for call in calls} == {200}
 
 
 @pytest.mark.redis
