@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/../service/tokenizers/tiling"
 clang="${CLANG:-clang}"
-"$clang" --target=wasm32 -std=c11 -O3 -nostdlib -ffreestanding -fno-ident -Wall -Wextra -Werror \
+"$clang" --target=wasm32 -mbulk-memory -std=c11 -O3 -nostdlib -ffreestanding -fno-ident -Wall -Wextra -Werror \
     -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=16384 -o "${1:-kernel.wasm}" kernel.c
 if [ $# -eq 0 ]; then
     chmod 644 kernel.wasm

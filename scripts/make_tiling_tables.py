@@ -26,6 +26,7 @@ from ctok.constants import BOW_G, CAPS_G, EOW_G, ESCAPED_MARKER_LITERALS, MARKER
 from ctok.engine import char_cost
 from ctok.main import _model
 
+from scripts.tiling_changes import changes, composed
 from scripts.tiling_facts import check_facts, fact, kind_of, long_runs, rules, run_lengths
 from service.tokenizers.tiling.tables import CASES, FLOOR_PAGE, KINDS, NO_CODE
 
@@ -104,8 +105,12 @@ def characters() -> File:
         "regex": version("regex"),
         "astral_alphanumerics": astral_alphanumerics(),
     }
-    records = bytes(record_of(chr(code)) for code in range(0x10000))
-    return header, {"records": records, "lower": little(array("H", lower_pairs()))}
+    return header, {
+        "records": bytes(record_of(chr(code)) for code in range(0x10000)),
+        "changes": changes(),
+        "composed": little(composed()),
+        "lower": little(array("H", lower_pairs())),
+    }
 
 
 # ---------------------------------------------------------------- vocabularies

@@ -7,19 +7,24 @@ import shutil
 import subprocess
 import sys
 import threading
+import unicodedata
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.tokenizers import tiling
 from service.tokenizers.tiling import kernel, tables
 from service.tokenizers.tiling.kernel import KernelPool, KernelUnavailable
+from service.tokenizers.tiling.memo import MemoCounter
 from service.tokenizers.tiling.tokenizer import KERNEL_FROM, TilingTokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILY = tables.FAMILIES["claude-v3"]
+TOKENIZERS = {name: tiling.load(name) for name in tiling.NAMES}
 PROSE = "It's 42 o'clock; the WIRED foxes — 漢字 and ½ — don't care. "
 
 
@@ -32,7 +37,7 @@ def test_long_texts_go_to_the_kernel_and_short_ones_do_not(monkeypatch: pytest.M
     sizes: list[int] = []
     original = KernelPool.count
 
-    def count(pool: KernelPool, text: str) -> int:
+    def count(pool: KernelPool, text: str) -> int | None:
         sizes.append(len(text))
         return original(pool, text)
 
@@ -125,6 +130,61 @@ def test_a_text_that_does_not_fit_is_counted_by_the_memo(monkeypatch: pytest.Mon
     assert tokenizer.count(text) == expected
 
 
+def both_ways(tokenizer: TilingTokenizer, text: str) -> tuple[int | None, int]:
+    """The kernel's count of the text as it is, and its count of what Python normalised."""
+    assert tokenizer._kernels is not None
+    return tokenizer._kernels.count(text), tokenizer._count_normalised(text, tokenizer._kernels.count_normal)
+
+
+@pytest.mark.parametrize("name", tiling.NAMES)
+def test_the_kernel_normalises_every_character_as_python_does_or_asks(name: str) -> None:
+    tokenizer = tiling.load(name)
+    asked = []
+    for code in [*range(0x10000), *range(0x10000, 0x110000, 61)]:
+        char = chr(code)
+        for text in (char, f"a{char}", f" {char}'s\n", f"a\u0316{char}\u05b0{char}b"):
+            got, expected = both_ways(tokenizer, text)
+            if got is None and text == char:
+                asked.append(char)
+            if got is not None:
+                assert got == expected, text.encode("unicode_escape")
+    alone = {char for char in asked if unicodedata.category(char) not in ("Cn", "Cs", "Mn", "Mc")}
+    assert len(alone) < 3_000, "only what composes, decomposes or is not known may be asked about"
+    assert not alone & set("aé가漢字かな»—“”‘’€½")
+
+
+ALPHABET = (
+    "ab Z'\n\t\"\u2019\u201c\u0301\u0323\u0345e\u00e9\u1100\u1161\u11a8\uac00\u093c\u0928\u0e4d\u0e32\u0e48\x00\x01\x9f"
+    "\xa0\u2028\u3000\ue000\ufdd0\ufdd4\ud83d\ude00\U0001f600\U0001d165\U000110ba\U00011099\U0002f800\uffff\ufe0f\u0344"
+)
+
+
+@given(st.text(ALPHABET, min_size=1, max_size=40), st.sampled_from(tiling.NAMES))
+def test_the_kernel_normalises_texts_as_python_does_or_asks(text: str, name: str) -> None:
+    got, expected = both_ways(TOKENIZERS[name], text)
+    assert got in (None, expected)
+
+
+@pytest.mark.parametrize("text", [
+    "plain ASCII, \x01 controls\x7f and NUL\x00", "It’s “quoted” — naïve Ünïcødé", "한국어 텍스트입니다.",
+    "漢字かな交じり文",
+    "ภาษาไทยกำลัง", "עִבְרִית", "العَرَبِيَّة", "👩‍👧 ok", "Việt Nam", "\ue000 private\uf8ff", " leading", "\n\n\n",
+])
+def test_texts_in_nfc_need_no_python(text: str) -> None:
+    got, expected = both_ways(TOKENIZERS["claude-v3"], text)
+    assert got == expected
+
+
+@pytest.mark.parametrize("text", [
+    "e\u0301", "\u0301\u0323", "\u1112\u1161", "\ud83d", "\ude00\ud83d", "\u0e4d\u0e32",
+])
+def test_what_composes_reorders_or_is_half_a_pair_is_for_python(text: str) -> None:
+    assert both_ways(TOKENIZERS["claude-v3"], text)[0] is None
+    assert TOKENIZERS["claude-v3"].count(text * KERNEL_FROM) == TOKENIZERS["claude-v3"]._count_normalised(
+        text * KERNEL_FROM, MemoCounter(FAMILY).count
+    )
+
+
 def test_many_threads_count_the_same() -> None:
     tokenizer = tiling.load("claude-v4.8")
     texts = [PROSE * n + str(n) for n in range(1, 60)]
@@ -166,4 +226,4 @@ def test_long_runs_cost_the_same_in_both_counters(text: str) -> None:
     for name in tiling.NAMES:
         tokenizer = tiling.load(name)
         assert tokenizer._kernels is not None
-        assert tokenizer._kernels.count(text) == tokenizer._memo.count(text)
+        assert tokenizer._kernels.count_normal(text) == tokenizer._memo.count(text)

@@ -1,4 +1,5 @@
-/* Counts the tokens of a normalised UTF-16 text: the same units, rules and prices as units.py, tiler.py and memo.py.
+/* Counts the tokens of a UTF-16 text: normalises it as normalise.py does, or says that it cannot (ASK), and then prices
+ * it by the same units and rules as units.py, tiler.py and memo.py.
  *
  * Freestanding C for wasm32: no library, no allocation, no recursion, no floating point. The host writes the tables and
  * the text into linear memory and calls. Rebuilt by scripts/build_kernel.sh; the built kernel.wasm is committed.
@@ -22,12 +23,21 @@ enum kind { WORD, MARK, PUNCTUATION, SYMBOL, NUMBER, SELECTOR, ARABIC, DIGIT, LO
 enum { OTHER, UPPER, LOWER, CASELESS };
 #define FLAG 0x40 /* a word character that seals its word against a contraction; a number that is a decimal digit */
 
+/* tables.CHANGES: what normalisation does to a character. From ORDERED on it stays, and is its combining class by rank. */
+enum change { KEEP, STRIP, TO_SPACE, ESCAPE, QUOTE, DOUBLE_QUOTE, ASTRAL, ASK_PYTHON, ORDERED };
+
+/* Returned for a text that only Python can normalise: composing and reordering are not done here. */
+#define ASK 0xFFFFFFFFu
+
 /* The markers, as in tables.py. They never occur in a text: the normalisation replaces them. */
 enum { BOW = 0xFDD0, EOW = 0xFDD1, SHIFT = 0xFDD3, CAPS = 0xFDD4 };
 
 /* Written by the host; pointers are offsets into linear memory. */
 struct tables {
     const u8 *records;       /* of every UTF-16 unit */
+    const u8 *changes;       /* of every UTF-16 unit */
+    const u32 *composed;     /* first and last astral character of each range that NFC leaves alone, in order */
+    u32 composed_count;      /* ranges */
     const u16 *lower_pairs;  /* a character, its lower case, ... */
     u32 lower_count;         /* pairs */
     const u16 *symbols;      /* characters of the trie; their codes are 1, 2, ... */
@@ -43,6 +53,7 @@ struct tables {
     u32 run_count;
     u32 caps_from;           /* shortest all-capital word that takes CAPS; 0: none */
     u32 frame_bow;           /* whether the frame ends in a BOW */
+    u32 fold_quotes;         /* whether curly quotes count as plain ones */
 };
 
 static struct tables tables;
@@ -351,8 +362,8 @@ static u32 take_stretch(u32 first) {
     return close(i, wrote_eow);
 }
 
-/* Tokens of a text that does not end in a newline, at least one unit long. */
-EXPORT("count") u32 count(const u16 *given, u32 length) {
+/* Tokens of a normalised text that does not end in a newline, at least one unit long. */
+EXPORT("count_normal") u32 count_normal(const u16 *given, u32 length) {
     text = given;
     size = length;
     total = 0;
@@ -367,4 +378,73 @@ EXPORT("count") u32 count(const u16 *given, u32 length) {
         }
     }
     return total + (context == SEAM);
+}
+
+/* ---------------------------------------------------------------- normalisation */
+
+static int is_composed(u32 code_point) {
+    u32 from = 0, to = tables.composed_count;
+    while (from < to) {
+        u32 middle = (from + to) / 2;
+        if (tables.composed[2 * middle + 1] < code_point) from = middle + 1;
+        else to = middle;
+    }
+    return from < tables.composed_count && tables.composed[2 * from] <= code_point;
+}
+
+/* Units left of `units[0, length)`, normalised where they are; ASK if something has to be composed or reordered, is
+ * half a pair, or is not known. The characters that stay are in NFC if none of them composes with what is on its left
+ * and no combining class is lower than the one before it: the quick check of UAX #15, 9. It runs over what is still
+ * to be stripped, too, since NFC comes first. */
+static u32 normalise(u16 *units, u32 length) {
+    u32 kept = 0, last = KEEP;
+    for (u32 i = 0; i < length; i++) {
+        u16 unit = units[i];
+        u32 change = tables.changes[unit];
+        if (change == KEEP) {
+            units[kept++] = unit;
+            last = KEEP;
+            continue;
+        }
+        if (change >= ORDERED) {
+            if (change < last) return ASK;
+            units[kept++] = unit;
+            last = change;
+            continue;
+        }
+        last = KEEP;
+        switch (change) {
+            case STRIP: break;
+            case TO_SPACE: units[kept++] = ' '; break;
+            case ESCAPE: units[kept++] = (u16)(unit - 0xFDD0 + 0xE000); break;
+            case QUOTE: units[kept++] = tables.fold_quotes ? '\'' : unit; break;
+            case DOUBLE_QUOTE: units[kept++] = tables.fold_quotes ? '"' : unit; break;
+            case ASTRAL: {
+                u16 next = i + 1 < length ? units[i + 1] : 0;
+                if (unit >= 0xDC00 || (next & 0xFC00) != 0xDC00) return ASK;
+                if (!is_composed(0x10000 + ((unit & 0x3FFu) << 10) + (next & 0x3FF))) return ASK;
+                units[kept++] = unit;
+                units[kept++] = next;
+                i++;
+                break;
+            }
+            default: return ASK;
+        }
+    }
+    return kept;
+}
+
+/* Tokens of a text as it came, at least one unit long, or ASK. Overwrites it. As tokenizer.py's _trim and _count. */
+EXPORT("count") u32 count(u16 *units, u32 length) {
+    int led_by_space = units[0] == ' ';
+    u32 end = normalise(units, length);
+    if (end == ASK) return ASK;
+    u32 newlines = end;
+    while (end && units[end - 1] == '\n') end--;
+    newlines -= end;
+    /* The frame's own two newlines join the text's, and the last token of them is the frame's. */
+    u32 tail = newlines ? newline_cost(newlines + 2) - 1 : 0;
+    /* A space that normalisation made or laid bare is not the frame's. */
+    if (tables.frame_bow && led_by_space && end && units[0] == ' ' && !(end > 1 && units[1] == ' ')) units++, end--;
+    return tail + (end ? count_normal(units, end) : tables.frame_bow);
 }

@@ -30,6 +30,11 @@ M mark that may stray        Q other symbol, separator mark       A Arabic-Indic
 CASES = ("other", "upper", "lower", "caseless")
 """The case of a word character, by the next two bits. `caseless` letters and marks keep a span from ⟨caps⟩."""
 
+CHANGES = ("keep", "strip", "space", "escape", "quote", "double quote", "astral", "ask", "ordered")
+"""What normalisation does to a UTF-16 unit, for the kernel: `ask` is for the interpreter's NFC (it may compose with what
+is before it, or is not assigned); from `ordered` on it stays, and the number is its canonical combining class by rank.
+"""
+
 BOW, EOW, SHIFT, CAPS = "\ufdd0", "\ufdd1", "\ufdd3", "\ufdd4"
 """The markers of the stream: begin and end of a word, first letter was a capital, all letters were."""
 ESCAPES = {chr(0xFDD0 + i): chr(0xE000 + i) for i in range(5)}
@@ -68,6 +73,8 @@ class Characters:
     unicode: str
     digest: str
     records: bytes
+    changes: bytes
+    composed: array[int]  # flat: first and last of each range of astral characters that NFC leaves alone
     lower_pairs: array[int]  # flat: a character, its lower case
     astral_alphanumerics: list[int]  # flat: first and last code point of each range
 
@@ -155,6 +162,8 @@ def characters() -> Characters:
         header["unicode"],
         header["sha256"],
         bytes(sections["records"]),
+        bytes(sections["changes"]),
+        _integers("I", sections["composed"]),
         _integers("H", sections["lower"]),
         header["astral_alphanumerics"],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from unicodedata import category
 
 from service.tokenizers.base import Engine
@@ -113,17 +113,18 @@ class TilingTokenizer:
         return 0, body, tail
 
     def _count(self, text: str) -> int:
+        if self._kernels is not None and len(text) >= self.kernel_from:
+            try:
+                tokens = self._kernels.count(text)
+                return self._count_normalised(text, self._kernels.count_normal) if tokens is None else tokens
+            except KernelUnavailable:  # too large for this machine's memory
+                pass
+        return self._count_normalised(text, self._memo.count)
+
+    def _count_normalised(self, text: str, count: Callable[[str], int]) -> int:
         _, body, tail = self._trim(text)
         # The frame's own two newlines join the text's, and the last token of them is the frame's.
         total = self._memo.newlines(tail + 2) - 1 if tail else 0
         if not body:
             return total + self._family.frame_bow
-        return total + self._count_body(body)
-
-    def _count_body(self, body: str) -> int:
-        if self._kernels is not None and len(body) >= self.kernel_from:
-            try:
-                return self._kernels.count(body)
-            except KernelUnavailable:  # too large for this machine's memory
-                pass
-        return self._memo.count(body)
+        return total + count(body)
