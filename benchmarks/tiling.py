@@ -23,7 +23,6 @@ from pydoc_data import topics
 
 from service.tokenizers import tiling
 from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.tiling.normalise import normalise
 from service.tokenizers.tiling.tokenizer import TilingTokenizer
 
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "tokenizers" / "tiling_recorded.json"
@@ -136,12 +135,12 @@ def crossover() -> None:
     if kernels is None:
         print(f"no kernel: {tokenizer.kernel_missing}")
         return
-    for size in (150, 300, 600, 1_200, 2_400):
+    for size in (25, 50, 100, 200, 400, 1_600):
         cells = []
         for text in (english()[9_000:][:size], korean()[:size]):
-            body = normalise(text, False).rstrip("\n")
-            cells += [seconds(memo.count, body, 50) * 1e6, seconds(kernels.count, body, 50) * 1e6]
-        print("{:>6} characters, us: English memo {:6.0f} kernel {:4.0f}, Korean memo {:6.0f} kernel {:4.0f}".format(
+            in_python = partial(tokenizer._count_normalised, count=memo.count)
+            cells += [seconds(in_python, text, 200) * 1e6, seconds(kernels.count, text, 200) * 1e6]
+        print("{:>6} characters, us: English memo {:6.1f} kernel {:5.1f}, Korean memo {:6.1f} kernel {:5.1f}".format(
             size, *cells))
 
 
