@@ -166,8 +166,8 @@ DAYS = "sum by (project) (max by (project, model) (max_over_time({}[1d])))"
 """Of raw samples, not of the recorded sum, whose first after midnight is yesterday's last."""
 
 COST = Dashboard("tallystick-cost", "Tallystick: cost", "What the counted input costs by list price, uncached; and "
-                 "what was billed, where bills are reported. By project it comes from the ledger (/v1/usage), by model from "
-                 "/metrics, too.", (
+                 "what was billed, where bills are reported. By project it comes from the ledger (/v1/usage), by model "
+                 "from /metrics, too.", (
     stat("Today", "What was counted since midnight (UTC), all projects.", "sum(tallystick:usage_cost_usd:today)",
          "currencyUSD"),
     stat("Billed today", "Of the bills reported since midnight (UTC).",
