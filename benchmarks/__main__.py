@@ -42,4 +42,5 @@ def main() -> None:
         write(PARTS[part], tee.text)
 
 
-main()
+if __name__ == "__main__":
+    main()

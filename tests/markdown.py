@@ -1,4 +1,4 @@
-"""A Markdown file as tests look at it: headings, code, tables, links. Enough of the format for the files of this project."""
+"""A Markdown file as tests look at it: headings, code, tables, links; enough of the format for this project's files."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def blocks(text: str) -> list[Block]:
 
 def sections(text: str) -> list[Section]:
     plain = _FENCED.sub("", text)
-    starts = [*_HEADING.finditer(plain), None]
+    headings = list(_HEADING.finditer(plain))
+    ends = [*(heading.start() for heading in headings[1:]), len(plain)]
     found = []
-    for here, following in zip(starts, starts[1:], strict=False):
-        assert here is not None
-        body = plain[here.end() : following.start() if following else None]
-        found.append(Section(len(here[1]), here[2], _ROW.sub("", body), tuple(rows(body))))
+    for heading, end in zip(headings, ends, strict=True):
+        body = plain[heading.end() : end]
+        found.append(Section(len(heading[1]), heading[2], _ROW.sub("", body), tuple(rows(body))))
     return found
 
 
