@@ -8,7 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,21 @@ import httpx
 import pytest
 
 from service.settings import Settings
+from tests import markdown
 from tests.live import ROOT, LiveServer, running_server
 
-README = (ROOT / "README.md").read_text("utf-8")
+README = markdown.read(ROOT / "README.md")
 
 ADDRESS = "http://127.0.0.1:8080"
 
+BLOCKS = markdown.blocks(README)
+
+SECTIONS = {section.title: section for section in markdown.sections(README)}
+
 EXAMPLES = [
     (command, output)
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
-    for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    for block in BLOCKS if block.language == "console"
+    for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.content, re.MULTILINE)
 ]
 
 
@@ -60,9 +65,9 @@ BUDGETS = [example for example in CURLS if "/v1/budgets" in example[0]]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """A server with the README's own catalog file."""
-    (content,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (block,) = [block for block in BLOCKS if block.language == "toml"]
     file = tmp_path_factory.mktemp("readme") / "catalog.toml"
-    file.write_text(content, encoding="utf-8")
+    file.write_text(block.content, encoding="utf-8")
     with running_server(catalog_file=file) as running:
         yield running
 
@@ -101,18 +106,67 @@ def test_budgets_answer_what_the_readme_says_one_after_the_other(server: LiveSer
     assert len(BUDGETS) >= 6
 
 
-@pytest.mark.parametrize(("command", "output"), [e for e in EXAMPLES if not e[0].startswith("curl")])
-def test_a_command_prints_what_the_readme_says(tmp_path: Path, command: str, output: str) -> None:
-    shim = tmp_path / "tallystick"
+def run(command: str, folder: Path) -> str:
+    """What a shell's command prints, where `tallystick` is on the PATH; `folder` is where it runs."""
+    shim = folder / "bin" / "tallystick"
+    shim.parent.mkdir(exist_ok=True)
     shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m service.cli "$@"\n')
     shim.chmod(0o755)
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(["sh", "-c", command], capture_output=True, env=environment, check=True, text=True)
-    assert done.stdout == output
+    environment = os.environ | {"PATH": f"{shim.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    shell = ["sh", "-c", command]
+    return subprocess.run(shell, capture_output=True, cwd=folder, env=environment, check=True, text=True).stdout
+
+
+@pytest.mark.parametrize(("command", "output"), [e for e in EXAMPLES if not e[0].startswith("curl")])
+def test_a_command_prints_what_the_readme_says(tmp_path: Path, command: str, output: str) -> None:
+    assert run(command, tmp_path) == output
+
+
+def test_keys_are_made_listed_and_revoked_as_the_readme_says(tmp_path: Path) -> None:
+    (block,) = [block for block in BLOCKS if block.language == "sh" and "keys add" in block.content]
+    lines = [line.partition("#")[0].strip() for line in block.content.splitlines()]
+    made = [run(line, tmp_path) for line in lines if line.startswith("tallystick keys")]
+    assert [text[:4] for text in made[:2]] == ["tsk_", "tsk_"]
+    assert {"team-a", "dashboard"} <= set(made[2].split())
+    assert "dashboard" not in run("tallystick keys list --file keys.json", tmp_path)
+    assert lines[-1].startswith("TALLYSTICK_KEYS_FILE=keys.json tallystick serve ")
+
+
+def anthropic_count(code: str) -> int:
+    from anthropic import Anthropic
+
+    with eval(code, {"Anthropic": Anthropic}) as client:
+        messages = [{"role": "user", "content": "Hello, Claude"}]
+        return int(client.messages.count_tokens(model="claude-sonnet-4-5", messages=messages).input_tokens)
+
+
+def openai_count(code: str) -> int:
+    from openai import OpenAI
+
+    with eval(code, {"OpenAI": OpenAI}) as client:
+        return int(client.responses.input_tokens.count(model="gpt-5.4", input="Hello, world!").input_tokens)
+
+
+def google_count(code: str) -> int:
+    from google.genai import Client
+    from google.genai.types import HttpOptions
+
+    with eval(code, {"Client": Client, "HttpOptions": HttpOptions}) as client:
+        return int(client.models.count_tokens(model="gemini-2.5-flash", contents="Hello, world!").total_tokens)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "tokens"),
+    [("anthropic", anthropic_count, 10), ("openai", openai_count, 10), ("google-genai", google_count, 5)],
+)
+def test_a_client_of_the_table_counts(live: LiveServer, name: str, count: Callable[[str], int], tokens: int) -> None:
+    (how,) = [how for client, how in SECTIONS["Point a client at it"].rows if client == f"`{name}`"]
+    assert count(markdown.spans(how)[0].replace(ADDRESS, live.url)) == tokens
 
 
 def test_every_setting_is_in_the_table_with_its_default() -> None:
-    rows = dict(re.findall(r"^\| `TALLYSTICK_(\w+)` \| (.*?) \|", README, re.MULTILINE))
+    table = {name.strip("`"): default for name, default, _ in SECTIONS["Settings"].rows[1:]}
+    rows = {name.removeprefix("TALLYSTICK_"): default for name, default in table.items()}
     assert set(rows) == {name.upper() for name in Settings.model_fields}
     for name, field in Settings.model_fields.items():
         if field.default_factory is None:
@@ -122,6 +176,7 @@ def test_every_setting_is_in_the_table_with_its_default() -> None:
 
 def test_every_path_in_the_endpoint_table_is_served(live: LiveServer) -> None:
     served = set(httpx.get(f"{live.url}/openapi.json").json()["paths"])
-    table = README.split("## Endpoints")[1].split("##")[0]
-    named = set(re.findall(r"`(?:POST |GET )?(/[^`]+)`", table)) - {"/anthropic", "/v1"}
+    spans = [name for paths, _ in SECTIONS["Endpoints"].rows for name in markdown.spans(paths)]
+    named = {re.sub("^(POST|GET) ", "", name) for name in spans} - {"/", "/anthropic", "/v1"}
+    assert len(named) >= 20
     assert named <= served | {"/v1beta/models/{model}:countTokens"}
