@@ -11,8 +11,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from service import __version__
-from service.dialects.base import Endpoint
-from service.dialects.native_schema import MODELS, ErrorAnswer, reference
+from service.dialects import WIRES, native
+from service.dialects.base import Endpoint, Wire
+from service.dialects.native_schema import MODELS
 
 Schema = Mapping[str, Any]
 
@@ -20,7 +21,8 @@ Schema = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Described:
     """What the document says of one path and method. `body` and `answer` are schemas, `media` is that of the answer;
-    `others` are further statuses that have the same answer, `query` says what each query parameter is."""
+    `others` are further statuses that have the same answer, `texts` further media types, all of them text; `query`
+    says what each query parameter is."""
 
     path: str
     method: str
@@ -33,6 +35,7 @@ class Described:
     body_example: Any = None
     media: str = "application/json"
     others: Mapping[int, str] | None = None
+    texts: tuple[str, ...] = ()
     counts: bool = False
     takes_text: bool = False
     query: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +58,22 @@ SECURITY_SCHEMES: Mapping[str, Schema] = {
 
 REFUSED = "Refused: code is stable, field is the JSON path of the culprit."
 BUSY = "Too busy, or a tokenizer is not available; Retry-After says when to come again."
-IN_ENVELOPE = " In the provider's own error envelope."
+
+RETRY_AFTER: Mapping[str, Schema] = {
+    "Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "Seconds, where there is a time."},
+}
+
+QUERY_SCHEMAS: Mapping[str, Schema] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": 500},
+    "prices": {"enum": ["true", "false"]},
+    "format": {"enum": ["json", "csv", "prometheus"]},
+}
+"""Of query parameters that are no free text."""
+
+PATH_EXAMPLES: Mapping[str, str] = {
+    "model": "gemini-2.5-flash", "model_id": "gpt-4o", "name": "team-a", "project": "my-project",
+    "location": "us-central1", "publisher": "google",
+}
 
 PATH_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 
@@ -94,6 +112,7 @@ def make_document(rows: Iterable[Described], models: Iterable[type[BaseModel]] =
 
 def _operation(row: Described) -> dict[str, Any]:
     content = {row.media: {"schema": row.answer, "example": row.answer_example}}
+    content |= {media: {"schema": {"type": "string"}} for media in row.texts}
     right: dict[str, Any] = {"description": "The answer.", "content": content}
     if row.counts:
         right["headers"] = COUNT_HEADERS
@@ -109,29 +128,37 @@ def _operation(row: Described) -> dict[str, Any]:
         if row.takes_text:
             bodies["text/plain"] = {"schema": {"type": "string"}, "example": "Hello, world!"}
         operation["requestBody"] = {"required": True, "content": bodies}
-    if row.body is not None or operation["parameters"]:
-        operation["responses"] |= {"4XX": _failure(row, REFUSED), "503": _failure(row, BUSY)}
+    failures = {"4XX": _failure(row, REFUSED), **{str(status): _failure(row, BUSY) for status in _wire(row).busy}}
+    operation["responses"] = {**failures, **operation["responses"]}
     return operation
 
 
 def _parameters(row: Described) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}, "example": PATH_EXAMPLES[name]}
         for name in PATH_PARAMETER.findall(row.path)
     ]
     if row.takes_text:
         found += [
-            {"name": name, "in": "query", "schema": {"type": "string"}, "description": "For a text/plain body."}
-            for name in ("model", "tokenizer")
+            {"name": name, "in": "query", "schema": _query_schema(name), "description": "For a text/plain body."}
+            for name in sorted(native.QUERY_FIELDS)
         ]
     found += [
-        {"name": name, "in": "query", "schema": {"type": "string"}, "description": text}
+        {"name": name, "in": "query", "schema": _query_schema(name), "description": text}
         for name, text in row.query.items()
     ]
     return found
 
 
+def _query_schema(name: str) -> Schema:
+    return QUERY_SCHEMAS.get(name, {"type": "string"})
+
+
+def _wire(row: Described) -> Wire:
+    """The wire that its errors are written in."""
+    return WIRES.get(row.tag, native.WIRE)
+
+
 def _failure(row: Described, text: str) -> dict[str, Any]:
-    if row.tag != "native":
-        return {"description": text + IN_ENVELOPE}
-    return {"description": text, "content": {"application/json": {"schema": reference(ErrorAnswer)}}}
+    content = {"application/json": {"schema": _wire(row).error_schema}}
+    return {"description": text, "headers": RETRY_AFTER, "content": content}

@@ -19,6 +19,7 @@ from service.api.operations import Reply
 from service.api.routes import JsonRoute, ServiceParts
 from service.counter import Counter
 from service.dialects import native
+from service.dialects.base import Wire
 from service.dialects.decision_bodies import as_instant, as_tier, checked
 from service.dialects.native_schema import CountBody, reference
 from service.dialects.usage_exposition import usage_exposition
@@ -177,11 +178,23 @@ def _json(body: Json) -> Answer:
 # ---------------------------------------------------------------- routes
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The ASGI app of the path that takes both methods: one route, so that a third is told of both."""
+
+    reading: LedgerPage
+    taking: JsonRoute
+    wire: Wire = native.WIRE
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self.taking if scope["method"] == "POST" else self.reading)(scope, receive, send)
+
+
 def usage_routes(parts: ServiceParts) -> Iterator[BaseRoute]:
     ledger = parts.ledger
     take = TakeUsage(parts.counter, ledger.keep_seconds, ledger.store.where)
-    yield Route(PATH, JsonRoute(PATH, native.WIRE, take, parts), methods=["POST"])
-    yield Route(PATH, LedgerPage(PATH, usage_page(ledger), parts), methods=["GET"])
+    taking = JsonRoute(PATH, native.WIRE, take, parts)
+    yield Route(PATH, Usage(LedgerPage(PATH, usage_page(ledger), parts), taking), methods=["GET", "POST"])
     yield Route(DRIFT_PATH, LedgerPage(DRIFT_PATH, drift_page(ledger), parts), methods=["GET"])
 
 
@@ -196,7 +209,7 @@ def described_usage() -> Iterator[Described]:
     )
     yield Described(
         PATH, "get", "usage", "What was counted and billed, by time, model and project", "native",
-        schema_like(EXAMPLES["usage"]), EXAMPLES["usage"], query=QUERY,
+        schema_like(EXAMPLES["usage"]), EXAMPLES["usage"], query=QUERY, texts=("text/csv", "text/plain"),
     )
     yield Described(
         DRIFT_PATH, "get", "usage_drift", "Counted against billed tokens, by family", "native",

@@ -66,6 +66,7 @@ def infer_dialect(body: Mapping[str, Json], provider: str | None = None) -> str:
     A plain list of messages reads the same in two dialects: it is taken as the own one of `provider` (the provider of
     the model it is counted for). Raises InvalidRequest where the body is in no dialect we know.
     """
+    body = {key: value for key, value in body.items() if value is not None}
     if "contents" in body or "generateContentRequest" in body:
         return "google.generateContent"
     if "messages" in body:

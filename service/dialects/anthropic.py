@@ -6,7 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from service.dialects.anthropic_blocks import Conversation, join, read_blocks, read_tool
-from service.dialects.base import Endpoint, Wire, as_object, as_text, each, optional_text
+from service.dialects.base import (
+    NULL,
+    OBJECT,
+    OBJECTS,
+    STRING,
+    Endpoint,
+    Wire,
+    any_of,
+    as_object,
+    as_text,
+    each,
+    optional_text,
+    schema_object,
+)
 from service.errors import InvalidRequest, ServiceError
 from service.types import (
     CountRequest,
@@ -183,12 +196,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             "required": ["model", "messages"],
             "properties": {
                 "model": {"type": "string"},
-                "messages": {"type": "array", "items": {"type": "object"}},
-                "system": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]},
-                "tools": {"type": "array", "items": {"type": "object"}},
-                "tool_choice": {"type": "object"},
-                "thinking": {"type": "object"},
-                "output_config": {"type": "object"},
+                "messages": any_of({"type": "array", "items": OBJECT}, OBJECT),
+                "system": any_of(STRING, {"type": "array", "items": any_of(STRING, OBJECT)}, OBJECT, NULL),
+                "tools": OBJECTS,
+                "tool_choice": any_of(OBJECT, {"enum": [*_MODES]}, NULL),
+                "thinking": any_of(schema_object({"type": {"enum": [*_THINKING]}}), NULL),
+                "output_config": any_of(OBJECT, NULL),
             },
             "additionalProperties": True,
         },
@@ -230,4 +243,9 @@ def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     return status, {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": request_id}
 
 
-WIRE = Wire("anthropic", _error)
+_ERROR_SCHEMA = schema_object({
+    "type": {"const": "error"}, "request_id": STRING,
+    "error": schema_object({"type": {"enum": [*_ERROR_TYPES.values(), "api_error"]}, "message": STRING}),
+})
+
+WIRE = Wire("anthropic", _error, _ERROR_SCHEMA, busy=(503, OVERLOADED))

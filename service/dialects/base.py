@@ -266,7 +266,31 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a provider words an error: `error(error, request_id)` -> (HTTP status, body)."""
+    """How a provider words an error: `error(error, request_id)` -> (HTTP status, body).
+
+    `error_schema` is the JSON schema of that body, `busy` the statuses of a service that cannot answer now.
+    """
 
     name: str
     error: Callable[[ServiceError, str], tuple[int, Json]]
+    error_schema: Mapping[str, Any]
+    busy: tuple[int, ...] = (503,)
+
+
+# ---------------------------------------------------------------- JSON schemas that describe bodies
+
+
+def schema_object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The JSON schema of an object with these members."""
+    return {"type": "object", "required": [*required], "properties": {**required, **(optional or {})}}
+
+
+def any_of(*schemas: Mapping[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [*schemas]}
+
+
+NULL: Mapping[str, Any] = {"type": "null"}
+STRING: Mapping[str, Any] = {"type": "string"}
+OBJECT: Mapping[str, Any] = {"type": "object"}
+OBJECTS: Mapping[str, Any] = any_of({"type": "array", "items": OBJECT}, OBJECT, NULL)
+"""A list of objects, one object that stands for a list of one, or nothing: what `each` takes."""

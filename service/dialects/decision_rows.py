@@ -12,6 +12,7 @@ from typing import Any
 
 from service.dialects import decision_leases as leases
 from service.dialects import decisions
+from service.dialects.base import any_of
 from service.dialects.decision_bodies import (
     CheckBody,
     CompareBody,
@@ -92,6 +93,8 @@ def schema_like(example: Json) -> dict[str, Any]:
     if isinstance(example, dict):
         return {"type": ["object", "null"], "properties": {key: schema_like(value) for key, value in example.items()}}
     if isinstance(example, list):
-        return {"type": "array", "items": schema_like(example[0]) if example else {}}
+        schemas = [schema_like(item) for item in example]
+        distinct = [schema for i, schema in enumerate(schemas) if schema not in schemas[:i]]
+        return {"type": "array", "items": any_of(*distinct) if len(distinct) > 1 else next(iter(distinct), {})}
     names = {bool: "boolean", int: "integer", float: "number", str: "string"}
     return {} if example is None else {"type": [names[type(example)], "null"]}

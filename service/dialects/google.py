@@ -10,7 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from service.dialects.base import Endpoint, Wire, as_object, each, optional_text
+from service.dialects.base import (
+    NULL,
+    OBJECT,
+    OBJECTS,
+    STRING,
+    Endpoint,
+    Wire,
+    any_of,
+    as_object,
+    each,
+    optional_text,
+    schema_object,
+)
 from service.dialects.google_parts import RESOLUTIONS, read_contents, read_system
 from service.dialects.google_wire import camel, enum_name, field, join
 from service.errors import InvalidRequest, ServiceError
@@ -208,18 +220,23 @@ def _example(tokens: int) -> tuple[Json, Json]:
 
 _CONTENT_SCHEMA = {
     "type": "object",
-    "properties": {"role": {"type": "string"}, "parts": {"type": "array", "items": {"type": "object"}}},
+    "properties": {
+        "role": {"type": ["string", "null"]},
+        "parts": any_of(STRING, {"type": "array", "items": any_of(STRING, OBJECT)}, OBJECT, NULL),
+    },
 }
+_CONTENTS = any_of(STRING, {"type": "array", "items": any_of(STRING, _CONTENT_SCHEMA)}, _CONTENT_SCHEMA)
 _REQUEST_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        "contents": {"type": "array", "items": _CONTENT_SCHEMA},
-        "systemInstruction": _CONTENT_SCHEMA,
-        "tools": {"type": "array", "items": {"type": "object"}},
-        "toolConfig": {"type": "object"},
-        "generationConfig": {"type": "object"},
+        "contents": any_of(_CONTENTS, NULL),
+        "systemInstruction": any_of(_CONTENTS, NULL),
+        "tools": OBJECTS,
+        "toolConfig": any_of(OBJECT, NULL),
+        "generationConfig": any_of(OBJECT, NULL),
         "generateContentRequest": {
-            "type": "object", "description": "A whole generateContent request; then contents beside it are ignored.",
+            **any_of(OBJECT, NULL),
+            "description": "A whole generateContent request; then contents beside it are ignored.",
         },
     },
 }
@@ -296,4 +313,10 @@ def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     return error.status, {"error": body}
 
 
-WIRE = Wire("google", _error)
+_ERROR_SCHEMA = schema_object({"error": schema_object({
+    "code": {"type": "integer"}, "message": STRING,
+    "status": {"enum": [*dict.fromkeys(_STATUSES.values()), "INTERNAL"]},
+    "details": {"type": "array", "items": schema_object({"@type": STRING})},
+})})
+
+WIRE = Wire("google", _error, _ERROR_SCHEMA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog, dialects
-from service.dialects.base import Endpoint, Wire, as_object, as_text
+from service.dialects.base import OBJECTS, STRING, Endpoint, Wire, as_object, as_text, schema_object
 from service.errors import InvalidRequest, ServiceError
 from service.types import CountRequest, Json, TokenCount
 
@@ -34,8 +34,6 @@ def _answer(count: TokenCount) -> Json:
     }
 
 
-_ANY_OBJECT = {"type": "object", "additionalProperties": True}
-
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         name="litellm_token_counter",
@@ -54,8 +52,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             "properties": {
                 "model": {"type": "string"},
                 "prompt": {"type": ["string", "null"]},
-                "messages": {"anyOf": [{"type": "array", "items": _ANY_OBJECT}, {"type": "null"}]},
-                "contents": {"anyOf": [{"type": "array", "items": _ANY_OBJECT}, {"type": "null"}]},
+                "messages": OBJECTS,
+                "contents": {"type": ["array", "object", "string", "null"]},
             },
         },
         response_schema={
@@ -82,4 +80,10 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-WIRE = Wire("litellm", error_body)
+_ERROR_SCHEMA = schema_object({"error": schema_object({
+    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"enum": [
+        "400", "401", "403", "404", "405", "408", "413", "415", "429", "500", "503",
+    ]},
+})})
+
+WIRE = Wire("litellm", error_body, _ERROR_SCHEMA)

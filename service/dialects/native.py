@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from service import catalog
 from service.dialects import get_reader, infer_dialect
-from service.dialects.base import Endpoint, Wire, as_list, as_object, wrong_type
-from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, reference
+from service.dialects.base import Endpoint, Wire, as_object, wrong_type
+from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, ErrorAnswer, reference
 from service.errors import InvalidRequest, ServiceError, UnknownModel
 from service.pricing import plain
 from service.tokenizers.registry import PROVIDER_ALIASES
@@ -73,7 +73,9 @@ QUERY_FIELDS = frozenset({"model", "tokenizer", "provider", "engine", "special_t
 def read_items(value: Json) -> list[tuple[Json, str]]:
     """The items of a batch with the path of each. Raises InvalidRequest."""
     body = as_object(value, "")
-    items = as_list(body.get("items"), "items")
+    items = body.get("items")
+    if not isinstance(items, list | None):
+        raise wrong_type("items", "an array", items)
     if not items:
         raise InvalidRequest("items must hold at least one request.", field="items")
     if len(items) > MAX_ITEMS:
@@ -226,7 +228,7 @@ def error_body(error: ServiceError) -> dict[str, Json]:
     return {"error": body}
 
 
-WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)))
+WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)), reference(ErrorAnswer))
 
 _read: Callable[[Json, Mapping[str, str]], CountRequest] = read
 

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from service.dialects.base import Endpoint, Wire, as_object, as_text, each, optional_text, wrong_type
+from service.dialects.base import (
+    NULL,
+    OBJECT,
+    OBJECTS,
+    STRING,
+    Endpoint,
+    Wire,
+    any_of,
+    as_object,
+    as_text,
+    each,
+    optional_text,
+    schema_object,
+    wrong_type,
+)
 from service.dialects.openai_items import decode_arguments, read_input, read_role
 from service.dialects.openai_parts import (
     join,
@@ -103,14 +117,15 @@ def read_responses(value: Json, path: str) -> Prompt:
         raise InvalidRequest(f"{at} is missing: messages are of a chat request.", field=at)
     text = body.get("text")
     text_path = join(path, "text")
-    reasoning = body.get("reasoning")
-    reasoning = reasoning if isinstance(reasoning, dict) else {}
+    reasoning = {} if body.get("reasoning") is None else as_object(body["reasoning"], join(path, "reasoning"))
     instructions = body.get("instructions")
     at = join(path, "instructions")
     options: dict[str, Json] = {"reasoning_context": reasoning.get("context")} if reasoning.get("context") else {}
     stored = [name for name in STORED if body.get(name) not in (None, [])]
     if stored:
         options["stored_state"] = stored
+    if not isinstance(instructions, str | list | None):
+        raise wrong_type(at, "a string or an array", instructions)
     system = read_input(instructions, at) if isinstance(instructions, list) else ()
     return Prompt(
         (*system, *read_input(body.get("input"), join(path, "input"))),
@@ -119,7 +134,8 @@ def read_responses(value: Json, path: str) -> Prompt:
         tool_choice=read_tool_choice(
             body.get("tool_choice"), join(path, "tool_choice"), body.get("parallel_tool_calls")
         ),
-        output=read_output(as_object(text, text_path).get("format"), join(text_path, "format")) if text else None,
+        output=read_output(as_object(text, text_path).get("format"), join(text_path, "format"))
+        if text is not None else None,
         thinking="enabled" if reasoning.get("effort") not in (None, "none") else None,
         dialect="openai.responses",
         options=options,
@@ -187,7 +203,7 @@ def _answer_input_tokens(count: TokenCount) -> Json:
     return {"object": "response.input_tokens", "input_tokens": count.input_tokens}
 
 
-_ANY_OBJECT = {"type": "object", "additionalProperties": True}
+_ITEMS = {"type": "array", "items": any_of(STRING, OBJECT)}
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
@@ -206,12 +222,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             "additionalProperties": True,
             "properties": {
                 "model": {"type": "string"},
-                "input": {"anyOf": [{"type": "string"}, {"type": "array", "items": _ANY_OBJECT}]},
-                "instructions": {"type": ["string", "null"]},
-                "tools": {"type": ["array", "null"], "items": _ANY_OBJECT},
-                "tool_choice": {"anyOf": [{"type": "string"}, _ANY_OBJECT, {"type": "null"}]},
-                "text": {"anyOf": [_ANY_OBJECT, {"type": "null"}]},
-                "reasoning": {"anyOf": [_ANY_OBJECT, {"type": "null"}]},
+                "input": any_of(STRING, _ITEMS, OBJECT, NULL),
+                "instructions": any_of(STRING, _ITEMS, NULL),
+                "tools": OBJECTS,
+                "tool_choice": any_of(STRING, OBJECT, NULL),
+                "text": any_of(OBJECT, NULL),
+                "reasoning": any_of(OBJECT, NULL),
             },
         },
         response_schema={
@@ -250,4 +266,8 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-WIRE = Wire("openai", error_body)
+_ERROR_SCHEMA = schema_object({"error": schema_object({
+    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]},
+})})
+
+WIRE = Wire("openai", error_body, _ERROR_SCHEMA)

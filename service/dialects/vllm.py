@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog
-from service.dialects.base import Endpoint, Wire, as_list, as_object, as_text, wrong_type
+from service.dialects.base import (
+    OBJECTS,
+    STRING,
+    Endpoint,
+    Wire,
+    as_list,
+    as_object,
+    as_text,
+    schema_object,
+    wrong_type,
+)
 from service.dialects.openai import read_chat
 from service.errors import InvalidRequest, ServiceError
 from service.tokenizers import registry
@@ -45,13 +55,17 @@ def _read_tokenize(value: Json, params: Mapping[str, str]) -> CountRequest:
         return CountRequest(model_ref=model, prompt=read_chat(body, ""))
     if body.get("prompt") is None:
         raise InvalidRequest("Nothing to tokenize: give prompt or messages.", field="prompt")
-    add = body.get("add_special_tokens", True)
-    if not isinstance(add, bool):
-        raise wrong_type("add_special_tokens", "a boolean", add)
-    strings = body.get("return_token_strs") is True
+    add, strings = _flag(body, "add_special_tokens", True), _flag(body, "return_token_strs", False)
     return CountRequest(
         model_ref=model, texts=(as_text(body["prompt"], "prompt"),), single=not strings, add_special_tokens=add
     )
+
+
+def _flag(body: Mapping[str, Json], name: str, default: bool) -> bool:
+    value = body.get(name)
+    if not isinstance(value, bool | None):
+        raise wrong_type(name, "a boolean", value)
+    return default if value is None else value
 
 
 def _reply_tokenize(request: CountRequest, count: TokenCount) -> Json:
@@ -130,10 +144,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             "additionalProperties": True,
             "properties": {
                 "model": {"type": "string"},
-                "prompt": {"type": "string"},
-                "messages": {"type": "array", "items": {"type": "object"}},
-                "add_special_tokens": {"type": "boolean", "default": True},
-                "return_token_strs": {"type": "boolean", "default": False},
+                "prompt": {"type": ["string", "null"]},
+                "messages": OBJECTS,
+                "add_special_tokens": {"type": ["boolean", "null"], "default": True},
+                "return_token_strs": {"type": ["boolean", "null"], "default": False},
             },
         },
         response_schema={
@@ -181,4 +195,8 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-WIRE = Wire("vllm", error_body)
+_ERROR_SCHEMA = schema_object({"error": schema_object({
+    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"type": "integer"},
+})})
+
+WIRE = Wire("vllm", error_body, _ERROR_SCHEMA)
