@@ -187,13 +187,19 @@ def _read_pages(pages: list[Any], budget: _Budget) -> Pdf:
 def _page_text(page: Any, budget: _Budget) -> str | None:
     lines = _Lines(budget)
     try:
-        if len(page.get("/Resources", {}).get("/Font", ())) > MAX_FONTS:
+        if len(_fonts(page)) > MAX_FONTS:
             return None
         _add_missing_fonts(page)
         page.extract_text(visitor_operand_before=budget.check, visitor_text=lines.take)
     except Exception:  # noqa: BLE001 - broken fonts and streams raise anything; a cap that was reached ends here too
         return None
     return lines.text
+
+
+def _fonts(page: Any) -> Any:
+    """The page's own fonts by name; what refers to another object is looked up."""
+    fonts = page.get("/Resources", {}).get("/Font")
+    return {} if fonts is None else fonts.get_object()
 
 
 _USED_FONT = re.compile(rb"/([A-Za-z0-9_.+-]{1,40})\s+[-\d.]+\s+Tf")
@@ -204,7 +210,7 @@ def _add_missing_fonts(page: Any) -> None:
 
     Hand-written files (test suites are full of them) have no resources; the library would skip their text.
     """
-    if page.get("/Resources", {}).get("/Font"):
+    if _fonts(page):
         return
     contents = page.get_contents()
     names = {"/" + found.decode() for found in _USED_FONT.findall(contents.get_data())} if contents is not None else ()

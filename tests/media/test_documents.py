@@ -92,6 +92,19 @@ def test_ligatures_are_taken_apart_and_nothing_else_is() -> None:
     assert texts(read_pdf(data)) == ["file \u00bd"]
 
 
+@pytest.mark.parametrize("resources", [
+    b"/Resources 6 0 R", b"/Resources << /Font 7 0 R >>", b"/Resources << /Font << /F1 5 0 R >> >>",
+])
+def test_fonts_may_stand_in_other_objects(resources: bytes) -> None:
+    data = pdf_of([
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R %b >>" % resources,
+        b"<< /Length 39 >>\nstream\nBT /F1 12 Tf 72 700 Td (Hello) Tj ET    \nendstream",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>", b"<< /Font 7 0 R >>", b"<< /F1 5 0 R >>",
+    ])
+    assert texts(read_pdf(data)) == ["Hello"]
+
+
 @pytest.mark.parametrize("resources", [b"", b"/Resources << >>", b"/Resources << /Font << >> >>"])
 def test_a_page_that_brings_no_font_is_read_all_the_same(resources: bytes) -> None:
     assert drawn(b"BT /F1 12 Tf 100 700 Td (Test Document) Tj ET", resources) == "Test Document"
