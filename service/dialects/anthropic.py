@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from service.dialects.anthropic_blocks import Conversation, join, read_blocks, read_tool
+from service.dialects.anthropic_blocks import Conversation, read_blocks, read_tool
 from service.dialects.base import (
     NULL,
     OBJECT,
@@ -20,6 +20,7 @@ from service.dialects.base import (
     optional_text,
     schema_object,
 )
+from service.dialects.fields import MESSAGES, MESSAGES_MESSAGE, join, need, unknown_fields, unknown_in_each
 from service.errors import InvalidRequest, ServiceError
 from service.types import (
     CountRequest,
@@ -41,8 +42,8 @@ DIALECT = "anthropic.messages"
 def read_messages(value: Json, path: str = "") -> Prompt:
     """The prompt of a body of POST /v1/messages or its count_tokens. Raises InvalidRequest naming the JSON path.
 
-    Fields that are not billed (max_tokens, metadata, stream, cache_control, ...) and unknown ones are accepted and
-    left out.
+    Fields that are not billed (max_tokens, metadata, stream, cache_control, ...) are left out, unknown ones with a
+    warning.
     """
     body = as_object(value, path)
     at = join(path, "messages")
@@ -60,7 +61,10 @@ def read_messages(value: Json, path: str = "") -> Prompt:
         thinking=_thinking(body.get("thinking"), join(path, "thinking")),
         dialect=DIALECT,
         options=_options(body, path),
-        warnings=_warnings(body, path),
+        warnings=(
+            *_warnings(body, path), *unknown_fields(body, MESSAGES, path),
+            *unknown_in_each(each(body["messages"], at), MESSAGES_MESSAGE),
+        ),
     )
 
 
@@ -77,7 +81,8 @@ def _message(value: Json, path: str, seen: Conversation) -> Message:
         at = f"{path}.role"
         as_text(given, at)
         raise InvalidRequest(f"{at} must be user, assistant or system.", field=at)
-    return Message(role, read_blocks(message.get("content"), f"{path}.content", seen), path=path)
+    need(message, "content", path, "it holds what the message says")
+    return Message(role, read_blocks(message["content"], f"{path}.content", seen), path=path)
 
 
 _MODES: Mapping[str, Literal["auto", "none", "required", "named"]] = {

@@ -20,6 +20,7 @@ from service.dialects.base import (
     split_data_url,
     wrong_type,
 )
+from service.dialects.fields import join
 from service.errors import InvalidRequest
 from service.types import (
     Document,
@@ -38,11 +39,6 @@ from service.types import (
 )
 
 Object = Mapping[str, Json]
-
-
-def join(path: str, key: str) -> str:
-    """The path of a field of the object at `path`."""
-    return f"{path}.{key}" if path else key
 
 
 @dataclass(slots=True)

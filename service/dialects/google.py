@@ -6,7 +6,7 @@ strings may stand for contents and parts: the SDKs accept all of it, and real tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -23,10 +23,11 @@ from service.dialects.base import (
     optional_text,
     schema_object,
 )
+from service.dialects.fields import CONTENT, GENERATE_CONTENT, join, unknown_fields, unknown_in_each
 from service.dialects.google_parts import RESOLUTIONS, read_contents, read_system
-from service.dialects.google_wire import camel, enum_name, field, join
+from service.dialects.google_wire import camel, enum_name, field, snake
 from service.errors import InvalidRequest, ServiceError
-from service.types import CountRequest, Json, OutputFormat, Prompt, TokenCount, Tool, ToolChoice
+from service.types import CountRequest, Json, OutputFormat, Prompt, TokenCount, Tool, ToolChoice, Warned
 
 DIALECT = "google.generateContent"
 
@@ -64,11 +65,21 @@ def read_generate_content(value: Json, path: str = "") -> Prompt:
         thinking=_thinking(*_find(generation_places, "thinkingConfig")),
         dialect=DIALECT,
         options=_options(places, generation_places),
+        warnings=(*unknown_fields(body, _FIELDS, path), *_unknown_in_contents(contents, contents_path)),
     )
     if "contents" not in body and not (prompt.system or prompt.tools or "cached_content" in prompt.options):
         message = f"{contents_path} is missing: a generateContent request holds contents."
         raise InvalidRequest(message, field=contents_path)  # a body in another format would count 0
     return prompt
+
+
+_FIELDS = GENERATE_CONTENT | {snake(name) for name in GENERATE_CONTENT}
+
+
+def _unknown_in_contents(contents: Json, path: str) -> Iterator[Warned]:
+    listed = contents if isinstance(contents, list) else []
+    whole = [(item, at) for item, at in each(listed, path) if isinstance(item, dict) and not CONTENT.isdisjoint(item)]
+    return unknown_in_each(whole, CONTENT)
 
 
 def _find(places: tuple[Fields, ...], name: str) -> tuple[Json, str]:

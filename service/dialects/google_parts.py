@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from service.dialects.base import as_object, as_text, each, optional_text, read_media_data
-from service.dialects.google_wire import camel, duration, enum_name, field, join, number
+from service.dialects.fields import CONTENT, join, need, unknown_fields
+from service.dialects.google_wire import camel, duration, enum_name, field, number
 from service.types import Json, Media, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
 
 RESOLUTIONS = (
@@ -27,8 +28,6 @@ _SILENT = frozenset({
 })
 """Fields of a part that are read, or known to say nothing that is billed."""
 
-_CONTENT_FIELDS = frozenset({"parts", "role"})
-
 
 # ---------------------------------------------------------------- contents
 
@@ -46,7 +45,7 @@ def _messages(items: Any) -> Iterator[Message]:
     loose: list[Part] = []
     start = ""
     for item, at in items:
-        if isinstance(item, str) or (isinstance(item, dict) and item and _CONTENT_FIELDS.isdisjoint(item)):
+        if isinstance(item, str) or (isinstance(item, dict) and item and CONTENT.isdisjoint(item)):
             start = start or at
             loose += _part(item, at)
             continue
@@ -60,6 +59,8 @@ def _messages(items: Any) -> Iterator[Message]:
 
 def _message(content: Mapping[str, Json], path: str) -> Message:
     role = optional_text(content.get("role"), join(path, "role"))
+    if any(unknown_fields(content, CONTENT, path)):  # a role alone is an empty turn; with `text` it is another format
+        need(content, "parts", path, "they hold what the content says")
     parts = read_parts(content.get("parts"), join(path, "parts"))
     return Message(_ROLES.get(role.lower(), "user"), parts, role_given=bool(role), path=path)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from service.dialects.base import wrong_type
+from service.dialects.fields import join
 from service.errors import InvalidRequest
 from service.types import Json
 
@@ -23,11 +24,6 @@ def snake(name: str) -> str:
 def camel(name: str) -> str:
     """`file_uri` -> `fileUri`; what is camelCase already stays."""
     return _UNDERLINE.sub(lambda found: found.group(1).upper(), name)
-
-
-def join(path: str, name: str) -> str:
-    """The JSON path of a member."""
-    return f"{path}.{name}" if path else name
 
 
 def field(body: Mapping[str, Json], path: str, name: str) -> tuple[Json, str]:

@@ -19,9 +19,9 @@ from service.dialects.base import (
     schema_object,
     wrong_type,
 )
-from service.dialects.openai_items import decode_arguments, read_input, read_role
+from service.dialects.fields import CHAT, CHAT_MESSAGE, RESPONSES, join, need, unknown_fields, unknown_in_each
+from service.dialects.openai_items import decode_arguments, read_input, read_role, unknown_messages
 from service.dialects.openai_parts import (
-    join,
     read_content,
     read_function,
     read_output,
@@ -53,12 +53,19 @@ def read_chat(value: Json, path: str) -> Prompt:
         thinking="enabled" if body.get("reasoning_effort") not in (None, "none") else None,
         dialect="openai.chat",
         options=_chat_options(body, path),
+        warnings=(*unknown_fields(body, CHAT, path), *unknown_in_each(each(body["messages"], at), CHAT_MESSAGE)),
     )
+
+
+_SAYS_WITHOUT_CONTENT = frozenset({"tool_calls", "function_call", "refusal", "audio"})
+"""Fields of an assistant's message, one of which stands where there is no content."""
 
 
 def _message(value: Json, path: str) -> Message:
     message = as_object(value, path)
     role = read_role(message.get("role"), join(path, "role"))
+    if role != "assistant" or _SAYS_WITHOUT_CONTENT.isdisjoint(message):
+        need(message, "content", path, "it holds what the message says")
     content = read_content(message.get("content"), join(path, "content"))
     if role == "tool":
         name = optional_text(message.get("name"), join(path, "name"))
@@ -139,6 +146,7 @@ def read_responses(value: Json, path: str) -> Prompt:
         thinking="enabled" if reasoning.get("effort") not in (None, "none") else None,
         dialect="openai.responses",
         options=options,
+        warnings=(*unknown_fields(body, RESPONSES, path), *unknown_messages(body.get("input"), join(path, "input"))),
     )
 
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from service.dialects.base import as_object, as_text, check_depth, each, optional_text
-from service.dialects.openai_parts import join, read_content, read_tools
+from service.dialects.fields import RESPONSES_MESSAGE, join, need, unknown_in_each
+from service.dialects.openai_parts import read_content, read_tools
 from service.errors import InvalidRequest
-from service.types import Json, Media, Message, Part, Role, Thinking, ToolAddition, ToolCall, ToolResult, Unknown
+from service.types import (
+    Json,
+    Media,
+    Message,
+    Part,
+    Role,
+    Thinking,
+    ToolAddition,
+    ToolCall,
+    ToolResult,
+    Unknown,
+    Warned,
+)
 
 ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "developer", "user": "user", "assistant": "assistant", "tool": "tool",
@@ -17,12 +30,21 @@ ROLES: Mapping[str, Role] = {
 
 Item = dict[str, Json]
 
+_MESSAGE_TYPES = (None, "", "message")
+
 
 def read_input(value: Json, path: str) -> tuple[Message, ...]:
     """Messages of `input`: null, a string, an item or a list of items."""
     if isinstance(value, str):
         return (Message("user", read_content(value, path), path=path),)
     return tuple(_item(item, at) for item, at in each(value, path))
+
+
+def unknown_messages(value: Json, path: str) -> Iterator[Warned]:
+    """Warnings for fields of messages that a message does not have; other items have too many forms to say."""
+    items = () if isinstance(value, str) else each(value, path)
+    messages = ((item, at) for item, at in items if isinstance(item, dict) and item.get("type") in _MESSAGE_TYPES)
+    return unknown_in_each(messages, RESPONSES_MESSAGE)
 
 
 def read_role(value: Json, path: str) -> Role:
@@ -39,6 +61,7 @@ def _item(value: Json, path: str) -> Message:
     kind = optional_text(item.get("type"), join(path, "type")) or "message"
     if kind == "message":
         role = read_role(item.get("role"), join(path, "role"))
+        need(item, "content", path, "it holds what the message says")
         return Message(role, read_content(item.get("content"), join(path, "content")), path=path)
     read = _READERS.get(kind)
     if read is not None:

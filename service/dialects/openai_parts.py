@@ -16,17 +16,13 @@ from service.dialects.base import (
     read_media_data,
     wrong_type,
 )
+from service.dialects.fields import join, need
 from service.errors import InvalidRequest
 from service.types import Json, Media, OutputFormat, Part, Text, Tool, ToolChoice, Unknown
 
 TEXT_PARTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
 
 IMAGE_MIME, AUDIO_MIME, PDF_MIME = "image/*", "audio/*", "application/pdf"
-
-
-def join(path: str, name: str) -> str:
-    """The JSON path of a field."""
-    return f"{path}.{name}" if path else name
 
 
 # ---------------------------------------------------------------- content
@@ -45,7 +41,8 @@ def _part(value: Json, path: str) -> Part:
     part = as_object(value, path)
     kind = optional_text(part.get("type"), join(path, "type"))
     if kind in TEXT_PARTS or (not kind and "text" in part):
-        return Text(optional_text(part.get("text"), join(path, "text")), path)
+        need(part, "text", path, "a part of text holds it")
+        return Text(optional_text(part["text"], join(path, "text")), path)
     if kind == "refusal":
         return Text(optional_text(part.get("refusal"), join(path, "refusal")), path)
     if kind in ("image_url", "input_image", "computer_screenshot"):

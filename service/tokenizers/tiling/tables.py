@@ -31,9 +31,8 @@ CASES = ("other", "upper", "lower", "caseless")
 """The case of a word character, by the next two bits. `caseless` letters and marks keep a span from ⟨caps⟩."""
 
 CHANGES = ("keep", "strip", "space", "escape", "quote", "double quote", "astral", "ask", "ordered")
-"""What normalisation does to a UTF-16 unit, for the kernel: `ask` is for the interpreter's NFC (it may compose with what
-is before it, or is not assigned); from `ordered` on it stays, and the number is its canonical combining class by rank.
-"""
+"""What normalisation does to a UTF-16 unit, for the kernel: `ask` is for the interpreter's NFC (it may compose with
+what is before it, or is not assigned); from `ordered` on it stays, and the number is its combining class by rank."""
 
 BOW, EOW, SHIFT, CAPS = "\ufdd0", "\ufdd1", "\ufdd3", "\ufdd4"
 """The markers of the stream: begin and end of a word, first letter was a capital, all letters were."""
