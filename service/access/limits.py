@@ -33,6 +33,10 @@ MINUTE = 60
 SHARED_SECONDS = 1.0
 """Longest wait for a shared store, which has shorter ones of its own; then the request is counted here."""
 
+AT_ONCE = 8
+"""Requests that ask a shared store at the same time; the others wait for a place. Its client opens a connection for
+each that asks, and keeps it: a burst of a thousand would leave a thousand connections open, in every process."""
+
 OPENING_SECONDS = 2.0
 """Longest wait for a shared store at the start."""
 
@@ -144,6 +148,7 @@ class RateLimiter:
         self._fell_back = fell_back
         self._counts = WindowCounts()
         self._breaker = Breaker()
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     async def take(self, who: str, rates: Rates, exchange: Exchange) -> None:
         """Let one request pass, its answer telling what is left. Raises RateLimited."""
@@ -186,21 +191,32 @@ class RateLimiter:
     async def _add(self, window: Window, amount: int) -> int:
         if self._shared is None:
             return self._counts.add(window.key, amount)
-        if self._breaker.closed or self._breaker.probe_due():
-            try:
-                async with asyncio.timeout(SHARED_SECONDS):
-                    count = await self._shared.add(window.key, amount)
-            except self._errors as error:
-                if self._breaker.closed:
-                    reason = type(error).__name__
-                    LOG.warning("rate limits are kept by each process", extra={"fields": {"reason": reason}})
-                self._breaker.failed()
-            else:
-                self._breaker.probed()
-                self._breaker.succeeded()
-                return count
-        self._fell_back()
-        return self._counts.add(window.key, amount)
+        count = await self._ask(self._shared, window, amount) if self._may_ask else None
+        if count is None:
+            self._fell_back()
+            return self._counts.add(window.key, amount)
+        return count
+
+    @property
+    def _may_ask(self) -> bool:
+        return self._breaker.closed or self._breaker.probe_due()
+
+    async def _ask(self, shared: SharedWindows, window: Window, amount: int) -> int | None:
+        """What the shared store says; None where it fails, or has been found to fail while this one waited."""
+        try:
+            async with asyncio.timeout(SHARED_SECONDS), self._places:
+                if not self._may_ask:
+                    return None
+                count = await shared.add(window.key, amount)
+        except self._errors as error:
+            if self._breaker.closed:
+                reason = type(error).__name__
+                LOG.warning("rate limits are kept by each process", extra={"fields": {"reason": reason}})
+            self._breaker.failed()
+            return None
+        self._breaker.probed()
+        self._breaker.succeeded()
+        return count
 
 
 def _headers(kind: str, limit: int, left: int, seconds: int) -> list[tuple[bytes, bytes]]:

@@ -309,3 +309,36 @@ async def test_a_redis_that_fails_leaves_each_process_its_own_limit(caplog: pyte
         await limiter.close()
     assert fell_back >= 14
     assert [record.message for record in caplog.records].count("rate limits are kept by each process") == 2
+
+
+@pytest.mark.redis
+async def test_a_burst_leaves_few_connections_to_redis_open() -> None:
+    with redis_server() as server, server.client() as admin:
+        limiter = RateLimiter(Rates(), RateStore(server.url, 5.0))
+        await asyncio.gather(*(limiter.take(f"ip:{i}", Rates(requests=10), Exchange("id")) for i in range(500)))
+        info: Any = admin.info("clients")
+        await limiter.close()
+    assert info["connected_clients"] <= limits.AT_ONCE + 2  # and the one that asks
+
+
+async def test_those_who_wait_for_a_place_do_not_wait_for_a_store_that_fails() -> None:
+    class Silent:
+        """Each who asks waits 0.05 s in vain."""
+
+        errors: tuple[type[Exception], ...] = (ConnectionError,)
+        asked = 0
+
+        async def add(self, key: str, amount: int) -> int:
+            self.asked += 1
+            await asyncio.sleep(0.05)
+            raise ConnectionError
+
+        async def close(self) -> None:
+            pass
+
+    store = Silent()
+    limiter = RateLimiter(Rates(), store)
+    began = time.monotonic()
+    await asyncio.gather(*(limiter.take("ip:1", Rates(requests=1_000), Exchange("id")) for _ in range(200)))
+    assert time.monotonic() - began < 0.5  # in turns it would be 1.25 s
+    assert store.asked <= limits.AT_ONCE
