@@ -10,7 +10,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
 	@touch $@
 
-.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz
+.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz examples
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ typecheck: $(INSTALLED)  ## mypy, strict
 accuracy: $(INSTALLED)  ## replay recorded requests and write what was measured: TRUTH=folder (with dev.jsonl.gz)
 	@test -e "$(TRUTH)/dev.jsonl.gz" || { echo "no recorded requests in $(TRUTH): make accuracy TRUTH=folder" >&2; exit 2; }
 	@$(PYTHON) scripts/accuracy.py --truth "$(TRUTH)" --write $(ARGS)
+
+examples:  ## run the tests of examples/ in an environment of its own, with Ray
+	@scripts/install.sh .venv-examples requirements/examples.txt
+	@.venv-examples/bin/python -m pytest -q examples
 
 lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--upgrade for newer versions
 	@scripts/lock.sh $(ARGS)

@@ -1,11 +1,14 @@
 #!/bin/sh
-# Makes .venv from requirements/dev.txt, with hashes. Safe to run again: what is right is left alone.
+# Makes .venv from requirements/dev.txt, or the folder $1 from the lock $2, with hashes. Safe to run again: what is right
+# is left alone.
 # Needs a network (or a mirror that uv and pip are configured for) and one of: uv, a Python with venv and pip.
 # It looks for uv, gets one into .uv/ where there is none, and takes a Python >= 3.12 where there is one, else lets uv
 # fetch one. Nothing is installed outside this folder.
 set -eu
 cd "$(dirname "$0")/.."
 
+VENV=${1:-.venv}
+LOCK=${2:-requirements/dev.txt}
 WANTED=3.13
 say() { printf 'install: %s\n' "$*" >&2; }
 
@@ -71,25 +74,25 @@ get_uv() {
 
 find_uv || { get_uv && find_uv; } || exit 1
 
-# ---------------------------------------------------------------- .venv
+# ---------------------------------------------------------------- the environment
 
 # What is fetched is tried twice: behind a proxy with a certificate of its own only the system's certificates will do,
 # and a small image may have none of these.
-if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1; then
+if ! "$VENV"/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1; then
     python=$(find_python 3.12)
     [ -n "$python" ] || say "no Python >= 3.12 here: uv fetches $WANTED"
-    make_venv() { "$UV_BIN" venv --quiet --clear --python "${python:-$WANTED}" .venv; }
+    make_venv() { "$UV_BIN" venv --quiet --clear --python "${python:-$WANTED}" "$VENV"; }
     make_venv || UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 make_venv || {
         say "no Python >= 3.12 could be had. Install one (your package manager, or uv python install $WANTED)"
         say "and run make again."
         exit 1
     }
 fi
-fetch() { "$UV_BIN" pip install --quiet --python .venv/bin/python --require-hashes -r requirements/dev.txt; }
+fetch() { "$UV_BIN" pip install --quiet --python "$VENV"/bin/python --require-hashes -r "$LOCK"; }
 fetch || { say "once more, with the system's certificates" && UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 fetch; } || {
     say "the requirements could not be fetched: see above. A mirror is set with UV_DEFAULT_INDEX."
     exit 1
 }
 # setuptools comes from the lock, too: building the package fetches nothing that has no hash.
-"$UV_BIN" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
-say "ready: $(.venv/bin/python --version) in .venv"
+"$UV_BIN" pip install --quiet --python "$VENV"/bin/python --no-deps --no-build-isolation --editable .
+say "ready: $("$VENV"/bin/python --version) in $VENV"

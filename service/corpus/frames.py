@@ -1,10 +1,16 @@
-"""The same counter for pandas frames, as an engine that spreads a corpus over machines hands them out.
+"""The same counter for tables in memory, as an engine that spreads a corpus over machines hands them out.
 
-    df.mapInPandas(partial(count_frames, model="gpt-4o"), f"{df_schema}, {SPARK_COLUMNS}")      # PySpark
-    ds.map_batches(count_frame, batch_format="pandas", fn_kwargs={"model": "gpt-4o"})           # Ray Data
+    df.mapInPandas(partial(count_frames, model="gpt-4o"), schema)                             # PySpark: SPARK_COLUMNS
+    ds.map_batches(count_table, batch_format="pyarrow", fn_kwargs={"model": "gpt-4o"})        # Ray Data
 
-Both are plain functions of a module, so they pickle by name: executors need this package installed, its data comes with
-it, and nothing is downloaded. A process loads a tokenizer once, whatever number of frames it gets. Needs pandas.
+All are plain functions of a module, so they pickle by name: executors need this package installed, its data comes with
+it, and nothing is downloaded. A process loads a tokenizer once, whatever number of tables it gets.
+
+What is asked of each: `column` holds texts or, with `request`, whole request bodies as JSON text; they are counted for
+`model` or with `tokenizer` (with `request`, bodies may name their own models). The answer has the columns of COLUMNS
+more, each named with `prefix` in front; a row that cannot be counted says so in its own. Raised is InvalidRequest,
+UnknownModel or TokenizerUnavailable, where no row could be counted: an unknown name, a column that is not there or is
+there already, damaged data.
 """
 
 from __future__ import annotations
@@ -18,40 +24,31 @@ from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pyarrow import Table
 
-COLUMNS = {
-    "input_tokens": "Int64", "method": "string", "low": "Int64", "high": "Int64", "cost_usd": "string",
-    "error": "string", "reason": "string",
+COLUMNS: dict[str, type] = {
+    "input_tokens": int, "method": str, "low": int, "high": int, "cost_usd": str, "error": str, "reason": str,
 }
-"""What a frame is given, with pandas' types, all of which can be null: of a row either the count or the error is."""
+"""What a table is given; all can be null: of a row either the count or the error is."""
 
-SPARK_COLUMNS = (
-    "input_tokens bigint, method string, low bigint, high bigint, cost_usd string, error string, reason string"
-)
-"""The same for PySpark's schema."""
+SPARK_COLUMNS = ", ".join(f"{name} {'bigint' if kind is int else 'string'}" for name, kind in COLUMNS.items())
+"""The same for PySpark's schema (without a prefix)."""
 
 
 def count_frame(
     frame: DataFrame, *, model: str | None = None, tokenizer: str | None = None, column: str = "text",
     request: bool = False, prefix: str = "",
 ) -> DataFrame:
-    """The frame with the columns of COLUMNS, each named with `prefix` in front.
-
-    `column` holds texts or, with `request`, whole request bodies as JSON text. A row that cannot be counted
-    says so in its own columns. Raises InvalidRequest, UnknownModel or TokenizerUnavailable where no row could be
-    counted: an unknown name, a column that is not there, one that is there already, damaged data.
-    """
+    """A pandas frame with its counts; see above. Columns are of pandas' types that can be null, Int64 and string."""
     import pandas  # noqa: PLC0415
 
     counter = _counter(Question(model, tokenizer, request=request))
-    if column not in frame.columns:
-        raise InvalidRequest(f"the frame has no column {column}; name another in column.", field="column")
-    taken = [prefix + name for name in COLUMNS if prefix + name in frame.columns]
-    if taken:
-        raise InvalidRequest(f"the frame has a column {taken[0]} already; give a prefix.", field="prefix")
+    _check(list(frame.columns), column, prefix)
     rows = [_count(counter, _without_nan(value)) for value in frame[column]]
     columns: dict[str, Any] = {
-        prefix + name: pandas.Series([row.get(name) for row in rows], dtype=kind, index=frame.index)
+        prefix + name: pandas.Series(
+            [row.get(name) for row in rows], dtype="Int64" if kind is int else "string", index=frame.index
+        )
         for name, kind in COLUMNS.items()
     }
     return frame.assign(**columns)
@@ -63,11 +60,36 @@ def count_frames(frames: Iterable[DataFrame], **options: Any) -> Iterator[DataFr
         yield count_frame(frame, **options)
 
 
+def count_table(
+    table: Table, *, model: str | None = None, tokenizer: str | None = None, column: str = "text",
+    request: bool = False, prefix: str = "",
+) -> Table:
+    """An Arrow table with its counts; see above. Its types are the same whatever the rows are: of pandas, a column of
+    nulls alone may come out of Ray as one without a type."""
+    import pyarrow  # noqa: PLC0415
+
+    counter = _counter(Question(model, tokenizer, request=request))
+    _check(table.column_names, column, prefix)
+    rows = [_count(counter, value.as_py()) for value in table.column(column)]
+    for name, kind in COLUMNS.items():
+        array = pyarrow.array([row.get(name) for row in rows], pyarrow.int64() if kind is int else pyarrow.string())
+        table = table.append_column(prefix + name, array)
+    return table
+
+
 @lru_cache(16)
 def _counter(question: Question) -> CorpusCounter:
     """Of this process; what raises is not remembered."""
     question.check()
     return CorpusCounter(question)
+
+
+def _check(names: list[str], column: str, prefix: str) -> None:
+    if column not in names:
+        raise InvalidRequest(f"there is no column {column}; name another in column.", field="column")
+    taken = [prefix + name for name in COLUMNS if prefix + name in names]
+    if taken:
+        raise InvalidRequest(f"there is a column {taken[0]} already; give a prefix.", field="prefix")
 
 
 def _count(counter: CorpusCounter, value: Any) -> dict[str, Any]:
