@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import re
-import secrets
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -170,7 +170,7 @@ def _request_id(scope: Scope) -> str:
         if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
             sent: str = value.decode("ascii")
             return sent
-    return secrets.token_hex(8)
+    return f"{random.getrandbits(64):016x}"  # needs to be no secret, and asking the system takes 3 us
 
 
 def _from_http(error: HTTPException) -> ServiceError:
