@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog, dialects
-from service.dialects.base import OBJECTS, STRING, Endpoint, Wire, as_object, as_text, schema_object
+from service.dialects.base import OBJECTS, STRING, Endpoint, Wire, as_object, as_text, optional_text, schema_object
 from service.errors import InvalidRequest, ServiceError
 from service.types import CountRequest, Json, TokenCount
 
@@ -16,13 +16,14 @@ def _read(value: Json, params: Mapping[str, str]) -> CountRequest:
     if body.get("model") is None:
         raise InvalidRequest("model is missing: name the model to count for.", field="model")
     model = as_text(body["model"], "model")
+    prompt = optional_text(body.get("prompt"), "prompt")
     if body.get("messages") is not None or body.get("contents") is not None:
         whole = {key: inner for key, inner in body.items() if key not in ("model", "prompt")}
         dialect = dialects.infer_dialect(whole, catalog.resolve(model).family.provider)
         return CountRequest(model_ref=model, prompt=dialects.get_reader(dialect)(whole, ""))
     if body.get("prompt") is None:
         raise InvalidRequest("Nothing to count: give prompt, messages or contents.", field="prompt")
-    return CountRequest(model_ref=model, texts=(as_text(body["prompt"], "prompt"),))
+    return CountRequest(model_ref=model, texts=(prompt,))
 
 
 def _answer(count: TokenCount) -> Json:

@@ -1,0 +1,172 @@
+"""Does the running service do what GET /openapi.json says: schemathesis asks every operation, as several callers.
+
+`python -m tests.security.conformance --cases 200` is the long run and prints what came of it (`make conformance`);
+test_conformance.py is the short one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from service.access.keys import FileStore, Scope, make_key
+from tests.live import LiveServer, running_server
+
+CONFIGURATION = """
+[checks]
+positive_data_acceptance.enabled = false
+"""
+"""No schema can say that a model's name must be known, or that two fields exclude each other: what fits the schema may
+still be a 400 that says why. What does not fit must be refused, and that is checked."""
+
+PHASES = "examples,coverage,fuzzing"
+
+BUDGETS = '[budgets.team-a]\nlimit_usd = "50"\nper = "day"\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`scope` is that of the key it sends; None where it sends none. `keys`: whether the server asks for one.
+
+    `refused` is the status of every answer, but those of paths that are public or of its scope.
+    """
+
+    name: str
+    keys: bool = True
+    scope: Scope | None = None
+    refused: int | None = None
+
+
+CALLERS = (
+    Caller("anybody, no keys asked for", keys=False),
+    Caller("a key that opens everything", scope="admin"),
+    Caller("no key where one is needed", refused=401),
+    Caller("a key of another scope", scope="metrics", refused=403),
+)
+
+OPEN_TO_ALL = frozenset({"/livez", "/readyz", "/metrics"})
+"""What a caller who is refused may ask: public, or of its scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a caller's run: operations and cases, answers by class of status, what was wrong."""
+
+    operations: int
+    cases: int
+    answers: Mapping[str, int]
+    failures: tuple[str, ...]
+
+
+def run(caller: Caller, cases: int, seed: int | None = None) -> Outcome:
+    """Ask all operations; `cases` is how many random ones each of them gets, beside those made of its schema."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with _server(folder, caller) as (server, key, watcher):
+            document = httpx.get(f"{server.url}/openapi.json", headers=watcher)
+            folder.joinpath("openapi.json").write_text(document.text)
+            before = _answers(server, watcher)
+            report = _schemathesis(folder, server.url, cases, key, seed)
+            answers = _answers(server, watcher)
+            failures = [*_failures(report), *_log_failures(server)]
+    sums: dict[str, int] = {}
+    for (route, status), after in answers.items():
+        number = after - before.get((route, status), 0)
+        sums[status] = sums.get(status, 0) + number
+        if number and caller.refused and route not in OPEN_TO_ALL and status != "4xx":
+            failures.append(f"{number} answers of {route} were {status}, not {caller.refused}")
+    return Outcome(report["operations"]["tested"], report["test_cases"]["generated"], sums, tuple(failures))
+
+
+@contextmanager
+def _server(folder: Path, caller: Caller) -> Iterator[tuple[LiveServer, str | None, dict[str, str]]]:
+    """A server, the key that the caller sends, and the headers of somebody who may look at everything."""
+    folder.joinpath("budgets.toml").write_text(BUDGETS)
+    settings: dict[str, Any] = {"budgets_file": folder / "budgets.toml"}
+    keys = {scope: make_key(scope, [scope]) for scope in ("admin", caller.scope or "count")} if caller.keys else {}
+    if keys:
+        store = FileStore(folder / "keys.json")
+        store.change(lambda kept: kept.update({key.id: key for _, key in keys.values()}))
+        settings["keys_file"] = folder / "keys.json"
+    with running_server(**settings) as server:
+        watcher = {"x-api-key": keys["admin"][0]} if keys else {}
+        yield server, keys[caller.scope][0] if caller.scope else None, watcher
+
+
+def _schemathesis(folder: Path, url: str, cases: int, key: str | None, seed: int | None) -> dict[str, Any]:
+    """Its report. Raises RuntimeError with its own words where it made none."""
+    report = folder / "report.json"
+    folder.joinpath("schemathesis.toml").write_text(CONFIGURATION)
+    command = [
+        str(Path(sys.executable).with_name("schemathesis")), "--config-file", "schemathesis.toml", "run",
+        "openapi.json", "--url", url, "--phases", PHASES, "--max-examples", str(cases), "--continue-on-failure",
+        "--report", "json", "--report-json-path", str(report), "--warnings", "off", "--request-timeout", "60",
+        *(("--seed", str(seed)) if seed is not None else ()), *(("--header", f"x-api-key: {key}") if key else ()),
+    ]
+    done = subprocess.run(
+        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if not report.exists():
+        raise RuntimeError(done.stdout + done.stderr)
+    found: dict[str, Any] = json.loads(report.read_text())
+    return {**found, "words": done.stdout.partition("= FAILURES =")[2]}
+
+
+def _failures(report: Mapping[str, Any]) -> Iterator[str]:
+    """What it found wrong, and what it could not ask."""
+    if report["failures"] or report["errors"]:
+        yield from (json.dumps(failure) for failure in (*report["failures"], *report["errors"]))
+        yield report["words"]
+    if not report["complete"]:
+        yield f"it did not end: {report['stop_reason']}"
+    operations = report["operations"]
+    if operations["tested"] != operations["total"]:
+        yield f"{operations['total'] - operations['tested']} operations were not asked"
+
+
+def _log_failures(server: LiveServer) -> Iterator[str]:
+    """An exception that was answered is still one."""
+    yield from (line for line in server.log if '"level":"error"' in line)
+
+
+def _answers(server: LiveServer, watcher: dict[str, str]) -> dict[tuple[str, str], int]:
+    """How many requests were answered, by route and class of status (2xx)."""
+    text = httpx.get(f"{server.url}/metrics", headers=watcher).text
+    return {
+        (sample.labels["route"], sample.labels["status"]): int(sample.value)
+        for family in text_string_to_metric_families(text) for sample in family.samples
+        if sample.name == "tallystick_requests_total"
+    }
+
+
+def main() -> int:
+    """Print a line a caller; 1 where anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=200, help="random cases for each operation (200)")
+    parser.add_argument("--seed", type=int)
+    arguments = parser.parse_args()
+    wrong = 0
+    for caller in CALLERS:
+        outcome = run(caller, arguments.cases, arguments.seed)
+        wrong += len(outcome.failures)
+        answers = ", ".join(f"{number} {status}" for status, number in sorted(outcome.answers.items()))
+        found = f"{outcome.cases} cases, {len(outcome.failures)} failures"
+        print(f"{caller.name}: {outcome.operations} operations, {found} ({answers})", flush=True)
+        for failure in outcome.failures:
+            print(f"  {failure}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
