@@ -53,6 +53,8 @@ end
 
 if what == 'reserve' then
   local id, amount, limit, ttl, kept, oldest = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+  local ends = redis.call('HGET', lease, 'ends')
+  if ends then return book('granted', ends) end  -- sent twice by a client that heard nothing: held once
   local used = (tonumber(redis.call('HGET', spent, period)) or 0) + (tonumber(redis.call('HGET', held, period)) or 0)
   if tonumber(amount) > tonumber(limit) - used then
     local first = redis.call('ZRANGE', open, 0, 0, 'WITHSCORES')
@@ -61,14 +63,15 @@ if what == 'reserve' then
   if redis.call('ZCARD', open) >= tonumber(ARGV[9]) then return book('full') end
   redis.call('ZADD', open, now + ttl, period .. '|' .. id .. '|' .. amount)
   redis.call('HINCRBY', held, period, amount)
-  redis.call('HSET', lease, 'amount', amount, 'period', period, 'state', 'open', 'billed', '0')
+  ends = string.format('%.0f', now + ttl)
+  redis.call('HSET', lease, 'amount', amount, 'period', period, 'state', 'open', 'billed', '0', 'ends', ends)
   redis.call('PEXPIRE', lease, kept)
   if redis.call('HLEN', spent) > 100 then
     for _, past in ipairs(redis.call('HKEYS', spent)) do
       if past ~= '0' and tonumber(past) < tonumber(oldest) then redis.call('HDEL', spent, past) end
     end
   end
-  return book('granted', string.format('%.0f', now + ttl))
+  return book('granted', ends)
 end
 
 if what == 'close' then

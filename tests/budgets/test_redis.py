@@ -74,6 +74,30 @@ def _id(reservation: Reservation) -> str:
     return reservation.lease_id
 
 
+def test_what_redis_hears_twice_is_done_once(socket: Path) -> None:
+    """A client that has no answer in time asks once more (a cluster's does); Redis may have heard it both times."""
+
+    class Twice:
+        def __init__(self, client: Client) -> None:
+            self.client = client
+
+        def eval(self, *command: str | int) -> object:
+            first = self.client.eval(*command)  # type: ignore[arg-type]
+            assert first  # whoever asked did not hear it
+            return self.client.eval(*command)  # type: ignore[arg-type]
+
+    leases = RedisLeases(lambda: Twice(_client(socket)), f"test{next(PREFIXES)}", Clock())  # type: ignore[arg-type]
+    reserved = leases.reserve(TOKENS, 600)
+    assert (reserved.state.held, reserved.state.remaining) == (600, 400)
+    assert reserved.expires_at is not None
+    closing = leases.settle(TOKENS, _id(reserved), 500)
+    assert (closing.repeated, closing.billed) == (True, 500)
+    assert (closing.state.spent, closing.state.held) == (500, 0)
+    lost = leases.reserve(TOKENS, 500)
+    assert leases.reserve(TOKENS, 1).lease_id is None  # nothing is left
+    assert leases.release(TOKENS, _id(lost)).state.held == 0
+
+
 def test_reserve_settle_release(socket: Path) -> None:
     leases = _leases(socket)
     first, second = leases.reserve(TOKENS, 600), leases.reserve(TOKENS, 400)
