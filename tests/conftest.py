@@ -12,7 +12,10 @@ import pytest
 
 from tests.live import live  # noqa: F401  a fixture
 
-NEEDS = {"redis": ("redis-server",), "browser": ("chromium", "chromium-browser", "google-chrome")}
+NEEDS = {
+    "redis": ("redis-server",), "browser": ("chromium", "chromium-browser", "google-chrome"),
+    "promtool": ("promtool",), "nginx": ("nginx", "/usr/sbin/nginx"), "kubectl": ("kubectl",),
+}
 """Marker -> commands, one of which it needs on PATH."""
 
 NO_SKIPS = "TALLYSTICK_NO_SKIPS"

@@ -1,0 +1,95 @@
+"""What deploy/ says, read as its engines read it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from service.settings import Settings
+from tests.live import ROOT
+
+DEPLOY = ROOT / "deploy"
+COMPOSE_FILE = ROOT / "docker-compose.yml"
+DOCKERFILE = DEPLOY / "Dockerfile"
+
+SETTINGS = frozenset(f"TALLYSTICK_{name.upper()}" for name in Settings.model_fields)
+
+
+def compose(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """docker-compose.yml with its variables filled in: from `environment`, else by their defaults."""
+    known = environment or {}
+
+    def fill(match: re.Match[str]) -> str:
+        return "$" if match[1] is None else known.get(match[1]) or match[2]
+
+    text = re.sub(r"\$\$|\$\{([A-Z_]+):-([^}]*)\}", fill, COMPOSE_FILE.read_text())
+    loaded: dict[str, Any] = yaml.safe_load(text)
+    return loaded
+
+
+def service_of(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = compose()["services"][name]
+    return found
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Of the Dockerfile: (word, rest), continued lines joined."""
+    text = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", DOCKERFILE.read_text(), flags=re.M))
+    return [(line.split(None, 1)[0], line.split(None, 1)[1].strip()) for line in text.splitlines() if line.strip()]
+
+
+def image_environment() -> dict[str, str]:
+    """What ENV of the last stage says, without PATH."""
+    last = instructions()[_last_stage():]
+    pairs = [pair for word, rest in last if word == "ENV" for pair in rest.split()]
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs) if name != "PATH"}
+
+
+def of_image(word: str) -> Any:
+    """What one instruction of the last stage says: JSON where it is (exec form), else its text."""
+    rests = [rest for name, rest in instructions()[_last_stage():] if name == word]
+    assert len(rests) == 1, (word, rests)
+    return json.loads(rests[0]) if rests[0].startswith("[") else rests[0]
+
+
+def _last_stage() -> int:
+    return max(place for place, (word, _) in enumerate(instructions()) if word == "FROM")
+
+
+def find(program: str) -> str:
+    """Its path; the marker of the test has seen to its being there."""
+    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
+    assert found is not None, program
+    return found
+
+
+def rule_files() -> list[Path]:
+    return sorted(DEPLOY.glob("prometheus/rules/*.yml"))
+
+
+def rules() -> Iterator[dict[str, Any]]:
+    for file in rule_files():
+        for group in yaml.safe_load(file.read_text())["groups"]:
+            yield from group["rules"]
+
+
+def dashboards() -> dict[str, dict[str, Any]]:
+    """By the names of their files."""
+    return {file.name: json.loads(file.read_text()) for file in sorted(DEPLOY.glob("grafana/dashboards/*.json"))}
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    """(where, PromQL) of all rules and panels, Grafana's variables filled in."""
+    for rule in rules():
+        yield rule.get("alert") or rule["record"], rule["expr"]
+    for name, board in dashboards().items():
+        for panel in board["panels"]:
+            for target in panel["targets"]:
+                asked = target["expr"].replace("$__rate_interval", "1m").replace("$__range", "6h")
+                yield f"{name}: {panel['title']}", asked
