@@ -1,12 +1,20 @@
 #!/bin/sh
-# Rebuilds service/tokenizers/tiling/kernel.wasm from kernel.c, and notes in kernel.built what it was built from and by
-# what. Needs clang with the wasm32 target, and wasm-ld (lld). With an argument: writes it there, notes nothing.
+# Rebuilds kernel.wasm of service/tokenizers/tiling and .../words from the kernel.c beside it, and notes in kernel.built
+# what it was built from and by what. Needs clang with the wasm32 target, and wasm-ld (lld).
+# With arguments, TARGET [tiling|words]: writes that one kernel there, notes nothing.
 set -eu
-cd "$(dirname "$0")/../service/tokenizers/tiling"
+cd "$(dirname "$0")/../service/tokenizers"
 clang="${CLANG:-clang}"
-"$clang" --target=wasm32 -mbulk-memory -std=c11 -O3 -nostdlib -ffreestanding -fno-ident -Wall -Wextra -Werror \
-    -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=16384 -o "${1:-kernel.wasm}" kernel.c
-if [ $# -eq 0 ]; then
-    chmod 644 kernel.wasm
-    { sha256sum kernel.c kernel.wasm; "$clang" --version | head -n 1; } > kernel.built
+build() {
+    "$clang" --target=wasm32 -mbulk-memory -std=c11 -O3 -nostdlib -ffreestanding -fno-ident -Wall -Wextra -Werror \
+        -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=16384 -o "$2" "$1/kernel.c"
+}
+if [ $# -gt 0 ]; then
+    build "${2:-tiling}" "$1"
+    exit
 fi
+for folder in tiling words; do
+    build "$folder" "$folder/kernel.wasm"
+    chmod 644 "$folder/kernel.wasm"
+    { (cd "$folder" && sha256sum kernel.c kernel.wasm); "$clang" --version | head -n 1; } > "$folder/kernel.built"
+done

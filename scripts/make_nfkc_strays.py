@@ -20,13 +20,15 @@ from pathlib import Path
 from tokenizers.normalizers import NFKC
 
 from service.tokenizers.registry import get_tokenizer
+from service.tokenizers.words.tokenizer import WordTokenizer
 
 TARGET = Path(__file__).resolve().parent.parent / "service" / "tokenizers" / "nfkc_strays.json"
 MARKS = [chr(code) for code in range(0x300, 0x370)]
 BLOCK = 128
 LAST_SMALL_PLANE = 0x20000  # beyond are ideographs, tags and private use: none composes
 REFERENCE = NFKC()
-FAST = get_tokenizer("claude", "fast")
+COUNTER = get_tokenizer("claude", "fast")
+FAST = COUNTER.speller if isinstance(COUNTER, WordTokenizer) else COUNTER
 
 
 def fast_normal(text: str) -> str:

@@ -6,6 +6,7 @@ Loaders import their engine when they are called, so that a started service hold
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -15,6 +16,9 @@ from service.tokenizers import patterns
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.data import DataFile, shipped_files
 from service.tokenizers.golden import find_golden_answers
+from service.tokenizers.vocabulary import Vocabulary
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,8 @@ def _merge_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
     return MergeBpe(row.name, row.fingerprint(), supply.read(row.file.tokenizer))
 
 
-def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
+def splintr_of(row: TokenizerRow, supply: Supply) -> Vocabulary:
+    """The fast engine of a merge list that finds ids."""
     from service.tokenizers.detours import detours_of  # noqa: PLC0415
     from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
 
@@ -110,6 +115,20 @@ def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
         row.name, row.fingerprint(), supply.read(row.file.tokenizer), detours_of(row.name),
         cast("Callable[[], VocabularyTokenizer]", supply.reference),
     )
+
+
+def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.wasm import WasmUnavailable  # noqa: PLC0415
+    from service.tokenizers.words.tokenizer import WordTokenizer  # noqa: PLC0415
+
+    try:
+        return WordTokenizer(
+            row.name, row.fingerprint(), supply.read(f"{row.file.tokenizer}-words"),
+            fast=lambda: splintr_of(row, supply), reference=cast("Callable[[], Vocabulary]", supply.reference),
+        )
+    except WasmUnavailable as reason:
+        logger.warning("tokenizer %s counts without its kernel: %s", row.name, reason)
+        return splintr_of(row, supply)
 
 
 def _bundled_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:

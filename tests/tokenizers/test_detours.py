@@ -9,6 +9,7 @@ from service.tokenizers.base import VocabularyTokenizer
 from service.tokenizers.detours import Detours, detours_of, nfkc_strays
 from service.tokenizers.fast import INLINE_CHARACTERS, SplintrTokenizer
 from service.tokenizers.registry import get_tokenizer
+from tests.tokenizers.test_fast import splintr
 
 STRAYS = nfkc_strays().findall("".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000))
 
@@ -20,7 +21,7 @@ def test_there_are_strays_and_all_are_rare() -> None:
 
 @pytest.mark.parametrize("around", ["{}", "x{}y", "x\u0345{}\u0334y", "{}\u0301", "a{0}{0}"])
 def test_texts_with_strays_are_counted_as_the_reference_counts_them(around: str) -> None:
-    fast, reference = get_tokenizer("claude", "fast"), get_tokenizer("claude", "reference")
+    fast, reference = splintr("claude"), get_tokenizer("claude", "reference")
     for stray in STRAYS:
         text = around.format(stray)
         assert fast.encode(text) == reference.encode(text)
@@ -38,7 +39,7 @@ def test_a_stray_is_found_wherever_it_stands_and_nothing_else_is() -> None:
 
 
 def test_without_the_detour_the_two_tables_differ() -> None:
-    fast = get_tokenizer("claude", "fast")
+    fast = splintr("claude")
     assert isinstance(fast, SplintrTokenizer)
     composed = "\U000105d2\u0307"  # one letter since Unicode 16
     assert NFKC().normalize_str(composed) == composed
@@ -46,7 +47,7 @@ def test_without_the_detour_the_two_tables_differ() -> None:
 
 
 def test_one_stray_in_a_batch_does_not_change_the_others() -> None:
-    fast = get_tokenizer("claude", "fast")
+    fast = splintr("claude")
     texts = ["hello", "x\U000105d2\u0307", "안녕"]
     assert fast.count_batch(texts) == [fast.count(text) for text in texts]
 
@@ -63,7 +64,7 @@ MIXED = st.sampled_from("a's.1 \n\t\r\xa0\xe9e\u0301\uff21\u3000\uac00\u1100\u11
 @settings(max_examples=50, deadline=None)
 @given(st.text(MIXED, min_size=1, max_size=30))
 def test_a_long_text_is_counted_in_parts_as_the_reference_counts_it_whole(text: str) -> None:
-    fast, reference = get_tokenizer("claude", "fast"), get_tokenizer("claude", "reference")
+    fast, reference = splintr("claude"), get_tokenizer("claude", "reference")
     assert isinstance(fast, VocabularyTokenizer)
     assert isinstance(reference, VocabularyTokenizer)
     long = text * (1 + INLINE_CHARACTERS // len(text))

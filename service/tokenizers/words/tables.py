@@ -1,0 +1,63 @@
+"""The tables that a vocabulary is counted with: one file, made by `scripts/make_word_tables.py`.
+
+A line of JSON (`Header`, and the names and sizes of the sections), then the sections, each of little-endian numbers
+that `kernel.c` explains (`struct tables`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Scheme = Literal["between_characters", "gpt2"]
+
+ADDED_BYTES = 16
+"""Of an entry of `added`; the longest added token is shorter. As in kernel.c, like the next two."""
+LONGEST_BLANK = 31
+"""Newlines, or tabs, of the longest added token."""
+BESIDE_BITS = 20
+PAGE = 64
+"""Code points of a page of `kinds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`specials`: text -> id, of the tokens that match only when asked for; `added_tokens`: how many the tokenizer's
+    post-processor adds to a text; `unstable`: ranges of code points that normalisation may change or join."""
+
+    scheme: Scheme
+    specials: dict[str, int]
+    added_tokens: int
+    unstable: list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class WordTables:
+    """`sections` by name; a scheme has those it needs."""
+
+    header: Header
+    sections: Mapping[str, memoryview]
+
+
+def beside_bit(first: int, second: int) -> int:
+    """Where `beside_bits` has two code points."""
+    return ((first << 21 | second) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 64 - BESIDE_BITS
+
+
+def pack(header: Header, sections: Mapping[str, bytes]) -> bytes:
+    """The file."""
+    head = {**asdict(header), "sections": {name: len(section) for name, section in sections.items()}}
+    return json.dumps(head, separators=(",", ":")).encode() + b"\n" + b"".join(sections.values())
+
+
+def unpack(content: bytes) -> WordTables:
+    """What is in a verified file; the sections are views of it."""
+    at = content.index(b"\n") + 1
+    head = json.loads(content[:at])
+    sections: dict[str, memoryview] = {}
+    for name, size in head.pop("sections").items():
+        sections[name] = memoryview(content)[at : at + size]
+        at += size
+    return WordTables(Header(**head), sections)
