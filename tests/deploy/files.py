@@ -28,8 +28,14 @@ def compose(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     def fill(match: re.Match[str]) -> str:
         return "$" if match[1] is None else known.get(match[1]) or match[2]
 
-    text = re.sub(r"\$\$|\$\{([A-Z_]+):-([^}]*)\}", fill, COMPOSE_FILE.read_text())
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: filled(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [filled(part) for part in value]
+        return re.sub(r"\$\$|\$\{([A-Z_]+):-([^}]*)\}", fill, value) if isinstance(value, str) else value
+
+    loaded: dict[str, Any] = filled(yaml.safe_load(COMPOSE_FILE.read_text()))
     return loaded
 
 
