@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import resource
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
@@ -25,10 +25,9 @@ from service.workers import Workers
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
-SIZES = ((0, "none"), (1 << 14, "to_16_kib"), (1 << 18, "to_256_kib"), (1 << 22, "to_4_mib"))
-"""Size classes of bodies by their upper bounds."""
-
-LARGEST = "over_4_mib"
+SIZES = (0, 1 << 14, 1 << 18, 1 << 22)
+SIZE_CLASSES = ("none", "to_16_kib", "to_256_kib", "to_4_mib", "over_4_mib")
+"""Upper bounds of the size classes of bodies, the last class having none."""
 
 OTHER = "other"
 """The label of whatever is not in a closed set: an unknown path, a model outside every family."""
@@ -211,17 +210,13 @@ class Metrics:
         maker, family = _known(one.provider, self._providers), _known(one.family, self._families)
         self._counts[maker, family, one.method, one.tokenizer, one.engine](len(counts))
         model = NONE if one.model is None else self._model_label(one.model, one.model_match)
-        self._tokens[maker, model, one.method](sum(count.input_tokens for count in counts))
+        self._tokens[maker, model, one.method](sum([count.input_tokens for count in counts]))
         if one.model is not None:
             self._price((maker, model), counts)
 
     def _price(self, labels: tuple[str, str], counts: Iterable[TokenCount]) -> None:
-        cost, unpriced = Decimal(0), 0
-        for count in counts:
-            if count.cost is None:
-                unpriced += count.input_tokens
-            else:
-                cost += count.cost.usd
+        cost = sum([count.cost.usd for count in counts if count.cost is not None])
+        unpriced = sum([count.input_tokens for count in counts if count.cost is None])
         if cost:
             self._cost[labels](float(cost))
         if unpriced:
@@ -315,7 +310,7 @@ def _known(name: str | None, names: frozenset[str]) -> str:
 
 
 def _size_class(body_bytes: int) -> str:
-    return next((name for bound, name in SIZES if body_bytes <= bound), LARGEST)
+    return SIZE_CLASSES[bisect_left(SIZES, body_bytes)]
 
 
 def _resident_bytes() -> int:

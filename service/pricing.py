@@ -64,8 +64,10 @@ class Rate:
 
     def at(self, input_tokens: int) -> tuple[int | None, Decimal]:
         """(threshold passed or None, USD for `per` units) in a request of `input_tokens`."""
-        passed = [step for step in self.steps if input_tokens > step[0]]
-        start, price = passed[-1] if passed else self.steps[0]
+        start, price = self.steps[0]
+        for step in self.steps[1:]:
+            if input_tokens > step[0]:
+                start, price = step
         return (None if start < 0 else start), price
 
 
@@ -154,6 +156,7 @@ def _minute(at: datetime | None) -> int:
     return int((at.replace(tzinfo=at.tzinfo or UTC).timestamp() if at else time.time()) // 60)
 
 
+@lru_cache(1024)
 def plain(amount: Decimal) -> str:
     """Decimal as a JSON string: no exponent, no trailing zeros."""
     text = format(amount, "f")

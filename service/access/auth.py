@@ -101,7 +101,7 @@ def sent_keys(scope: Scope) -> Iterator[str]:
 def strip_query_key(scope: Scope) -> None:
     """Take `key=` out of the query, so that nothing after this can log it or hand it on."""
     query: bytes = scope["query_string"]
-    if b"key=" not in query:
+    if not query or b"key=" not in query:
         return
     kept, keys = [], []
     for part in query.split(b"&"):
@@ -152,12 +152,13 @@ class Guard:
             return
         try:
             rates, who = self._admit(scope, exchange)
-            await self.limiter.take(who, rates, exchange)
+            if rates.requests or rates.tokens:
+                await self.limiter.take(who, rates, exchange)
         except ServiceError as error:
             await self._refuse(scope, send, exchange, error)
             return
         await self.app(scope, receive, send)
-        if exchange.input_tokens:
+        if rates.tokens and exchange.input_tokens:
             await self.limiter.charge(who, rates, exchange.input_tokens)
 
     def _is_public(self, path: str) -> bool:

@@ -69,6 +69,8 @@ API_HEADERS: tuple[tuple[bytes, bytes], ...] = (
 )
 """On every answer that does not say otherwise: it is nobody else's, no page, and nothing to keep."""
 
+API_HEADER_NAMES = frozenset(name for name, _ in API_HEADERS)
+
 
 class Stopping(Protocol):
     """Whether the process is about to end."""
@@ -134,7 +136,10 @@ class Edge:
         names = {name for name, _ in headers}
         headers.append((b"x-request-id", exchange.request_id.encode()))
         headers += exchange.headers
-        headers += [row for row in API_HEADERS if row[0] not in names]
+        if names.isdisjoint(API_HEADER_NAMES):
+            headers += API_HEADERS
+        else:
+            headers += [row for row in API_HEADERS if row[0] not in names]
         headers += self.cors.headers(scope)
         if self.stopping.draining and b"connection" not in names:
             headers.append((b"connection", b"close"))

@@ -146,9 +146,13 @@ class JsonRoute:
         return self.operation.read(value, scope["path_params"], warnings)
 
 
+HEADERS = {name.encode(): name for name in ("content-encoding", "content-length", "content-type", "expect")}
+"""Those that say what a body is."""
+
+
 def headers_of(scope: Scope) -> dict[str, str]:
-    """By name, in lower case; of several the first."""
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+    """What was sent of HEADERS; of several the first."""
+    return {HEADERS[name]: value.decode("latin-1") for name, value in reversed(scope["headers"]) if name in HEADERS}
 
 
 def read_plain(body: bytes, content_type: str, query: bytes) -> tuple[Json, tuple[Warned, ...]]:
