@@ -1,0 +1,411 @@
+"""Bodies changed at random, given to every operation as the routes give them: read, answered, worded.
+
+Whatever comes, an operation answers or raises a ServiceError; the refusal names a place that the body has, and repeats
+nothing of what stood there. `python -m tests.security.parser_fuzz --seconds 60` goes on for as long as it is told
+(`make fuzzparsers`); with --atheris, where that is installed, its coverage of the code chooses the changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import copy
+import json
+import random
+import re
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.routing import Route
+
+from service.api.routes import JsonRoute
+from service.api.usage_routes import EXAMPLES as USAGE_EXAMPLES
+from service.app import ENDPOINTS, create_app
+from service.dialects.base import read_json
+from service.dialects.decision_rows import DECISIONS
+from service.dialects.decision_rows import examples as decision_examples
+from service.dialects.inspection_rows import INSPECTIONS
+from service.dialects.inspection_rows import examples as inspection_examples
+from service.dialects.native_schema import EXAMPLE_BATCH_BODY
+from service.errors import InvalidRequest, ServiceError
+from service.settings import Settings
+from service.types import Json
+from tests.media.media_files import docx, jpeg, mp3, pdf, png, wav
+from tests.security.conformance import BUDGETS
+
+CANARY = "zq9canary"
+"""In every string that a change writes; no refusal may have it."""
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An operation, with bodies that it takes."""
+
+    path: str
+    route: JsonRoute
+    bodies: tuple[Json, ...]
+
+
+RICH: Mapping[str, tuple[Json, ...]] = {
+    "anthropic": ({
+        "model": "claude-sonnet-4-5", "system": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
+        "tools": [
+            {"name": "f", "description": "d", "input_schema": {"type": "object", "properties": {"x": {"enum": [1]}}}},
+            {"type": "web_search_20250305", "name": "web_search", "max_uses": 3},
+        ],
+        "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": True},
+        "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}, "task_budget": {"total": 9}},
+        "mcp_servers": [{"type": "url", "url": "https://x.example", "name": "m"}],
+        "context_management": {"edits": []},
+        "messages": [
+            {"role": "user", "content": [
+                {"type": "text", "text": "hi"},
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}},
+                {"type": "image", "source": {"type": "url", "url": "https://x.example/a.png"}},
+                {"type": "document", "title": "t", "context": "c", "citations": {"enabled": True},
+                 "source": {"type": "text", "media_type": "text/plain", "data": "doc"}},
+                {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": "x"}]},
+            ]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "t", "signature": "c2ln"},
+                {"type": "redacted_thinking", "data": "eA=="},
+                {"type": "tool_use", "id": "c1", "name": "f", "input": {"x": [1, None, True, "y"]}},
+                {"type": "server_tool_use", "id": "c2", "name": "web_search", "input": {"query": "q"}},
+                {"type": "web_search_tool_result", "tool_use_id": "c2", "content": [
+                    {"type": "web_search_result", "url": "u", "title": "t", "encrypted_content": "e"},
+                ]},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "is_error": False, "content": [
+                    {"type": "text", "text": "r"},
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}},
+                ]},
+            ]},
+        ],
+    },),
+    "openai": ({
+        "model": "gpt-5", "instructions": "i", "reasoning": {"effort": "low"}, "parallel_tool_calls": False,
+        "tools": [{"type": "function", "name": "f", "description": "d", "strict": True, "parameters": {
+            "type": "object", "properties": {"x": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "required": ["x"],
+        }}, {"type": "web_search"}, {"type": "custom", "name": "g", "format": {"type": "text"}}],
+        "tool_choice": {"type": "function", "name": "f"},
+        "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}, "strict": True}},
+        "input": [
+            {"role": "user", "content": [
+                {"type": "input_text", "text": "hi"},
+                {"type": "input_image", "image_url": f"data:image/png;base64,{PICTURE}", "detail": "low"},
+                {"type": "input_file", "filename": "a.txt", "file_data": "data:text/plain;base64,aGk="},
+            ]},
+            {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "s"}]},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"x": 1}'},
+            {"type": "function_call_output", "call_id": "c", "output": "r"},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "o"}]},
+        ],
+    },),
+    "google": ({
+        "contents": [
+            {"role": "user", "parts": [
+                {"text": "hi"}, {"inlineData": {"mimeType": "image/png", "data": PICTURE}},
+                {"fileData": {"mimeType": "video/mp4", "fileUri": "gs://x"}, "videoMetadata": {"fps": 1}},
+            ]},
+            {"role": "model", "parts": [
+                {"functionCall": {"name": "f", "args": {"x": 1}}}, {"text": "t", "thought": True},
+                {"executableCode": {"language": "PYTHON", "code": "1"}},
+            ]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"r": [1]}}}]},
+        ],
+        "systemInstruction": {"parts": [{"text": "s"}]},
+        "tools": [{"functionDeclarations": [{"name": "f", "description": "d", "parameters": {
+            "type": "OBJECT", "properties": {"x": {"type": "STRING", "enum": ["a"]}}, "required": ["x"],
+        }}]}, {"googleSearch": {}}],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f"]}},
+        "generationConfig": {
+            "responseMimeType": "application/json", "responseSchema": {"type": "OBJECT", "properties": {}},
+            "thinkingConfig": {"thinkingBudget": 0}, "mediaResolution": "MEDIA_RESOLUTION_LOW",
+        },
+    },),
+}
+
+CHAT: Json = {
+    "model": "gpt-4o",
+    "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}},
+    "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}],
+    "tool_choice": {"type": "function", "function": {"name": "f"}}, "functions": [{"name": "g", "parameters": {}}],
+    "prediction": {"type": "content", "content": "p"}, "reasoning_effort": "low",
+    "messages": [
+        {"role": "system", "content": "s"},
+        {"role": "user", "name": "n", "content": [
+            {"type": "text", "text": "hi"},
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}", "detail": "high"}},
+            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}},
+            {"type": "file", "file": {"filename": "a.txt", "file_data": "data:text/plain;base64,aGk="}},
+        ]},
+        {"role": "assistant", "content": None, "refusal": "r", "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
+            {"id": "d", "type": "custom", "custom": {"name": "g", "input": "i"}},
+        ]},
+        {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "r"}]},
+    ],
+}
+
+
+def _wrapped(dialects: Mapping[str, tuple[Json, ...]]) -> Iterator[Json]:
+    for dialect, bodies in dialects.items():
+        for body in bodies:
+            model = body.get("model", "gemini-2.5-flash")
+            yield {"model": model, "request": {key: value for key, value in body.items() if key != "model"}}
+            yield {"model": "gpt-4o", "dialect": None, "request": body} if dialect == "openai" else {
+                "model": model, "platform": "vertex", "request": body
+            }
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    """Every operation of the service that takes a body, in an app of its own with a budget."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "budgets.toml")
+        file.write_text(BUDGETS)
+        app = create_app(Settings(budgets_file=file, warm=()))
+    bodies: dict[str, list[Json]] = {}
+    for endpoint in ENDPOINTS:
+        for path in endpoint.paths:
+            bodies[path] = [endpoint.example[0], *RICH.get(endpoint.wire, ())]
+    bodies["/tokenize"].append(CHAT)
+    bodies["/utils/token_counter"] += [CHAT, {"model": "gemini-2.5-flash", **RICH["google"][0]}]
+    native = [*_wrapped({**RICH, "chat": (CHAT,)}), {"tokenizer": "gemma3", "texts": ["a", "b"]}]
+    bodies["/v1/countTokens"] += native
+    bodies["/v1/countTokens:batch"] = [EXAMPLE_BATCH_BODY, {"items": native}]
+    bodies["/v1/usage"] = [USAGE_EXAMPLES["bill"]]
+    bodies |= {row.path: [decision_examples()[row.name]["request"]] for row in DECISIONS if row.body is not None}
+    bodies["/v1/truncate"].append({"model": "gpt-4o", "max_tokens": 50_000, "request": CHAT})
+    bodies |= {row.path: [inspection_examples()[row.name]["request"]] for row in INSPECTIONS}
+    found = [
+        Target(route.path, route.app.app, tuple(bodies[route.path]))  # type: ignore[attr-defined]
+        for route in app.routes if isinstance(route, Route) and isinstance(getattr(route.app, "app", None), JsonRoute)
+    ]
+    found += [
+        Target(route.path, route.app.app.taking, tuple(bodies[route.path]))  # type: ignore[attr-defined]
+        for route in app.routes if isinstance(route, Route) and hasattr(getattr(route.app, "app", None), "taking")
+    ]
+    assert bodies.keys() == {target.path for target in found}
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- changes
+
+FILES = (png(3, 5), jpeg(3, 5), pdf((612, 792, "x")), docx("x"), mp3(2), wav(0.1))
+
+ODD: tuple[Callable[[random.Random], Json], ...] = (
+    lambda _: None, lambda _: True, lambda _: 0, lambda _: -1, lambda _: 1.5, lambda _: 10**25, lambda _: -(2**63),
+    lambda _: 1e308, lambda _: [], lambda _: {}, lambda _: "", lambda _: [None], lambda _: {"": None},
+    lambda _: CANARY, lambda _: f"{CANARY}\ud800", lambda _: f"\ufeff{CANARY}\0\r\n",
+    lambda _: f"<|endoftext|>{CANARY}", lambda _: f"data:;base64,{CANARY}",
+    lambda _: f"data:image/png;base64,{CANARY}=", lambda _: f"{CANARY}=", lambda _: "=",
+    lambda _: f"https://{CANARY}.example/a", lambda _: {"type": CANARY}, lambda _: {"role": CANARY}, lambda _: [CANARY],
+    lambda _: {"k": CANARY}, lambda _: f'{{"{CANARY}": [', lambda _: "[" * 200,
+    lambda chance: CANARY * chance.randrange(50),
+    lambda chance: nested([], chance.randrange(2, 120)), lambda chance: nested({}, chance.randrange(2, 120)),
+    lambda chance: {"type": "base64", "media_type": "", "data": base64.b64encode(chance.choice(FILES)).decode()},
+    lambda chance: [CANARY] * chance.randrange(200),
+    lambda chance: {f"k{i}": CANARY for i in range(chance.randrange(200))},
+    lambda chance: "".join(chr(chance.choice((0, 9, 0x300, 0xD800, 0xDFFF, 0xFFFF, 0x10FFFF))) for _ in range(20)),
+)
+
+
+def nested(inner: Json, depth: int) -> Json:
+    for _ in range(depth):
+        inner = {"a": inner} if isinstance(inner, dict) else [inner]
+    return inner
+
+
+def places(value: Json) -> list[tuple[Any, Any]]:
+    """Every (container, key) of a body."""
+    found: list[tuple[Any, Any]] = []
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        keys = list(node) if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+        for key in keys:
+            found.append((node, key))
+            stack.append(node[key])
+    return found
+
+
+def change(body: Json, chance: random.Random) -> Json:
+    """The body with one to four changes of what it holds."""
+    body = copy.deepcopy(body)
+    for _ in range(chance.choice((1, 1, 1, 2, 4))):
+        there = places(body)
+        if not there:
+            return chance.choice(ODD)(chance)
+        node, key = chance.choice(there)
+        kind = chance.randrange(8)
+        if kind == 0:
+            del node[key]
+        elif kind == 1:
+            node[key] = [node[key]]
+        elif kind == 2 and isinstance(node, dict):
+            node[chance.choice((CANARY[:3], "type", "text", "role", "content", "parts"))] = node.pop(key)
+        elif kind == 3:
+            other, name = chance.choice(there)
+            node[key] = copy.deepcopy(other[name]) if len(there) < 400 else None
+        else:
+            node[key] = chance.choice(ODD)(chance)
+    return body
+
+
+PATCHES = (
+    b"NaN", b"Infinity", b"1e999", b"-1e999", b"1" * 5_000, b"0123", b"+1", b"1.", b".5", b"0x10", b"\\ud800", b"\\u12",
+    b"\0", b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"'", b'"', b",", b"}", b"[" * 150, b"//x\n",
+    b"\xef\xbb\xbf", b'{"a":1,"a":2}', b'"a":{},' * 50, b"\x1f\x8b", b"\t\x0b\x0c",
+)
+
+
+def damage(raw: bytes, chance: random.Random) -> bytes:
+    """The bytes, as JSON that is none, or is doubtful: cut, doubled, in another encoding, with numbers of no size."""
+    at = chance.randrange(len(raw) + 1)
+    patch = chance.choice(PATCHES)
+    kind = chance.randrange(7)
+    if kind == 0:
+        return raw[:at]
+    if kind == 1:
+        return raw[:at] + patch + raw[at:]
+    if kind == 2:
+        return raw[:at] + patch + raw[at + len(patch):]
+    if kind == 3:
+        return raw.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-16-be", "utf-32", "utf-7")))
+    if kind == 4:
+        return b"\xef\xbb\xbf" + raw
+    if kind == 5:
+        return re.sub(rb'"(\w+)":', rb'"\1":null,"\1":', raw, count=chance.randrange(1, 9))
+    return raw[at:] + raw
+
+
+# ---------------------------------------------------------------- the check
+
+PARAMS = {"model": "gemini-2.5-flash", "name": "team-a", "project": "p", "location": "l", "publisher": "google"}
+
+
+def check(target: Target, raw: bytes) -> str:
+    """How it ended: `answered`, or the code of the refusal. Raises AssertionError for a refusal that says too much or
+    names no place, and whatever else an operation raises."""
+    operation = target.route.operation
+    value: Json = None
+    try:
+        value, warnings = read_json(raw)
+        to_json(operation.answer(operation.read(value, PARAMS, warnings)).body)
+    except ServiceError as refusal:
+        error = refusal
+    else:
+        return "answered"
+    _, body = target.route.wire.error(error, "r1")
+    assert CANARY not in to_json(body).decode(), f"the refusal repeats what was sent: {error.message}"
+    assert error.status < 500, error.message
+    if isinstance(value, dict) and isinstance(error, InvalidRequest):
+        assert error.field is not None, f"the refusal names no place: {error.message}"
+        assert leads_somewhere(value, error.field), f"the refusal names a place there is not: {error.field}"
+    return error.code
+
+
+def leads_somewhere(value: Json, field: str) -> bool:
+    """Whether all but the last step of a JSON path is in a body; names may be those of a missing field."""
+    steps = re.findall(r"\[(\d+)\]|([^.\[\]]+)", field)
+    for place, (index, name) in enumerate(steps):
+        last = place == len(steps) - 1
+        if index:
+            if isinstance(value, list) and int(index) < len(value):
+                value = value[int(index)]
+            elif int(index) or not isinstance(value, dict):  # one object may stand for a list of one
+                return last
+        elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            value = value[0].get(name)
+        elif not isinstance(value, dict) or name not in value:
+            return last or any(name in key for key in value if isinstance(value, dict))  # a key with dots in it
+        else:
+            value = value[name]
+    return True
+
+
+def attempt(seed: int) -> tuple[Target, bytes]:
+    """The changed body of a number."""
+    chance = random.Random(seed)
+    target = chance.choice(targets())
+    body = change(chance.choice(target.bodies), chance)
+    raw = json.dumps(body, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
+    return target, damage(raw, chance) if chance.random() < 0.25 else raw
+
+
+def fuzz(seconds: float, first: int) -> tuple[Counter[str], list[str]]:
+    """How attempts ended until the time was up, and what was found: a line each."""
+    ends: Counter[str] = Counter()
+    findings: dict[str, str] = {}
+    until = time.monotonic() + seconds
+    for seed in range(first, sys.maxsize):
+        if time.monotonic() > until:
+            break
+        target, raw = attempt(seed)
+        try:
+            ends[check(target, raw)] += 1
+        except BaseException as error:  # noqa: BLE001  a Rust panic is no Exception
+            ends["found"] += 1
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            about = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}: {error}"
+            findings.setdefault(about[:100], f"seed {seed}, {target.path}: {about[:300]}")
+    return ends, list(findings.values())
+
+
+def fuzz_by_coverage(arguments: list[str]) -> None:
+    """Until atheris is told to stop. The first byte chooses the operation, the rest is its body."""
+    import atheris  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    rows = targets()
+    atheris.instrument_all()
+
+    def one(data: bytes) -> None:
+        if data:
+            check(rows[data[0] % len(rows)], data[1:])
+
+    def mutate(data: bytes, most: int, seed: int) -> bytes:
+        chance = random.Random(seed)
+        index = data[0] % len(rows) if data else chance.randrange(len(rows))
+        try:
+            body = json.loads(data[1:])
+        except ValueError:
+            body = chance.choice(rows[index].bodies)
+        raw = json.dumps(change(body, chance)).encode("utf-8", "surrogatepass")
+        return (bytes([index]) + (damage(raw, chance) if chance.random() < 0.1 else raw))[:most]
+
+    atheris.Setup([sys.argv[0], *arguments], one, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
+def main() -> int:
+    """Print how many bodies were tried and how they ended; 1 where something was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--first", type=int, default=0, help="number of the first attempt")
+    parser.add_argument("--atheris", action="store_true", help="guided by coverage (pip install atheris)")
+    arguments, more = parser.parse_known_args()
+    if arguments.atheris:
+        fuzz_by_coverage([f"-max_total_time={arguments.seconds:.0f}", "-max_len=20000", *more])
+        return 0
+    ends, findings = fuzz(arguments.seconds, arguments.first)
+    print(f"{ends.total()} bodies to {len(targets())} operations: {dict(ends.most_common())}; {len(findings)} findings")
+    print(*findings, sep="\n")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
