@@ -14,11 +14,11 @@ from service.corpus.inputs import Damaged, Form, Input, damage, openers
 from service.types import Json
 
 CHUNK_BYTES = 256 << 10
-"""Read at once. A batch has no more, but for a record that is longer: 10 ms of counting, so that several processes
+"""Read at once. A batch weighs no more, but for a record that is longer: 10 ms of counting, so that several processes
 stay busy and the bar moves, and 50 times what it costs to hand it over."""
 
-CHUNK_LINES = 4096
-"""Most lines of a batch: of a file of empty lines, rows are a thousand times as long as what they stand for."""
+LINE_BYTES = 64
+"""What a line weighs at least: of an empty one, the row is a hundred times as long."""
 
 BATCH_BLOCKS = 256
 
@@ -75,7 +75,7 @@ class Failed:
 
 Block = Lines | Values | Failed
 Placed = tuple[Block, int, Position]
-"""A block, the bytes it holds, and the position after it."""
+"""A block, the bytes that it weighs, and the position after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def _read_lines(item: Input, stream: IO[bytes], raw: IO[bytes], start: Position,
             for lines, number in _cut(bytes(rest)):
                 block = Lines(item.shown, item.form, row + 1, lines)
                 row, offset = row + number, offset + len(lines)
-                yield block, len(lines), Position(start.input, row, offset, raw.tell())
+                yield block, max(len(lines), number * LINE_BYTES), Position(start.input, row, offset, raw.tell())
             rest.clear()
         rest += chunk[ends:]
         if len(rest) > limit + 1:  # of its end a CR may be no part
@@ -203,10 +203,10 @@ def _too_long(item: Input, row: int, limit: int, size: int) -> Failed:
 
 
 def _cut(lines: bytes) -> Iterator[tuple[bytes, int]]:
-    """Whole lines in pieces of at most CHUNK_LINES, with the number of each."""
-    number = lines.count(b"\n")
-    while number > CHUNK_LINES:
-        last = lines.split(b"\n", CHUNK_LINES)[-1]
-        yield lines[:len(lines) - len(last)], CHUNK_LINES
-        lines, number = last, number - CHUNK_LINES
+    """Whole lines in pieces that weigh no more than a chunk, with the number of each."""
+    number, most = lines.count(b"\n"), max(1, CHUNK_BYTES // LINE_BYTES)
+    while number > most:
+        last = lines.split(b"\n", most)[-1]
+        yield lines[:len(lines) - len(last)], most
+        lines, number = last, number - most
     yield lines, number

@@ -45,9 +45,9 @@ class Input:
 def find_inputs(names: Iterable[str], form: Form | None = None, own: Iterable[str] = ()) -> list[Input]:
     """Files, folders and patterns in the order given, each file once.
 
-    A folder is searched all the way down in order of names, without hidden entries, links to folders, and outputs of
-    this command. What is not there, or is a folder with nothing to count, is an input with a problem. `own` are the
-    real paths of what this run writes.
+    A folder is searched all the way down in order of names, without hidden entries, links to folders, and what this
+    command wrote; a pattern does not match the latter, either. What is not there, or is a folder with nothing to count,
+    is an input with a problem. `own` are the real paths of what this run writes.
     """
     seen, found = set(own), []
     for name in names:
@@ -61,7 +61,7 @@ def find_inputs(names: Iterable[str], form: Form | None = None, own: Iterable[st
 
 def _find(name: str, form: Form | None) -> Iterator[Input]:
     if not os.path.lexists(name) and glob.has_magic(name):
-        matches = sorted(glob.glob(name, recursive=True))
+        matches = [path for path in sorted(glob.glob(name, recursive=True)) if not _is_output(path)]
         if not matches:
             yield replace(_describe(name, form), problem="no file matches")
         for match in matches:
@@ -87,10 +87,14 @@ def _find_path(path: str, form: Form | None) -> Iterator[Input]:
 def _walk(folder: str) -> Iterator[str]:
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        written = {name.removesuffix(SUMMARY) for name in names if name.endswith(SUMMARY)}
         for name in sorted(names):
-            if not name.startswith(".") and not name.endswith((PART, SUMMARY)) and name not in written:
-                yield os.path.join(here, name)
+            path = os.path.join(here, name)
+            if not name.startswith(".") and os.path.isfile(path) and not _is_output(path):
+                yield path
+
+
+def _is_output(path: str) -> bool:
+    return path.endswith((PART, SUMMARY)) or os.path.exists(path + SUMMARY)
 
 
 def _look_at(path: str, form: Form | None) -> Input:

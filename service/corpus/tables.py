@@ -34,7 +34,14 @@ def read_rows(
                 raise Damaged(f"no column {missing[0]}")
             yield from _rows(file, list(dict.fromkeys(columns)), skip, chunk_bytes)
     except (pa.ArrowException, UnicodeDecodeError):
-        raise Damaged("not Parquet, or damaged") from None
+        raise Damaged(_DAMAGED) from None
+    except OSError as error:
+        if error.errno is not None:  # else it is how pyarrow tells of pages that cannot be decoded
+            raise
+        raise Damaged(_DAMAGED) from None
+
+
+_DAMAGED = "not Parquet, or damaged"
 
 
 def _rows(
