@@ -65,6 +65,8 @@ class Readiness:
     """What else /readyz shows, by name; one that says `degraded` leaves the service ready, and degraded."""
     keys_known: Callable[[], bool] = lambda: True
     """Whether the API keys have been read: a replica that would let nobody in is not ready."""
+    settle: Callable[[], object] = lambda: None
+    """Called once everything is loaded, just before the service is ready."""
     warmed: bool = False
     draining: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
@@ -100,6 +102,7 @@ class Readiness:
                 model = catalog.resolve(request.model_ref or "")
                 if model.family.tokenizer in self.names:
                     self.counter.count(request)
+        self.settle()
         self.warmed = True
 
     @contextmanager

@@ -9,6 +9,7 @@ SIGHUP reads keys and catalog again.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -63,9 +64,16 @@ class Worker(uvicorn.Server):
             )
         )
         self.app = app
+        self.app.state.readiness.settle = settle
         self.settings = settings
         self.parent = parent
         self._closing_door: asyncio.Task[None] | None = None
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            super().run(sockets)
+        finally:
+            gc.unfreeze()  # or what is frozen is torn down last, when modules that it needs are gone
 
     # ------------------------------------------------------------ signals
 
@@ -184,6 +192,13 @@ class Worker(uvicorn.Server):
                         connection.transport.close()
             self._check_connections()
             await asyncio.sleep(STEP_SECONDS)
+
+
+def settle() -> None:
+    """Leave what is loaded out of garbage collections from now on: it stays, and looking at all of it makes every
+    request wait for 40 ms (2-core machine, 2026-11)."""
+    gc.collect()
+    gc.freeze()
 
 
 async def wait_until_accepted(listener: socket.socket) -> None:
