@@ -19,7 +19,8 @@ NOTHING = dict.fromkeys(COLUMNS)
 
 
 def test_ray_counts_every_row_as_the_counter_does(tmp_path: Path) -> None:
-    corpus, output = HERE / "corpus.jsonl", tmp_path / "counts"
+    corpus, output = tmp_path / "corpus.jsonl", tmp_path / "counts"
+    corpus.write_text((HERE / "corpus.jsonl").read_text("utf-8") + '{"id": "nothing", "text": null}\n', "utf-8")
     command = [sys.executable, str(HERE / "ray_data.py"), str(corpus), str(output), "--model", "gpt-4o"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]

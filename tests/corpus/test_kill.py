@@ -38,7 +38,7 @@ def dying(call):
 for name in ("fsync", "replace", "unlink", "truncate"):
     setattr(os, name, dying(getattr(os, name)))
 from service.corpus import batches, journal
-batches.CHUNK_BYTES, journal.SHARE = 3000, 0
+batches.CHUNK_BYTES, journal.SHARE = 2000, 0
 from service.cli import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -105,7 +105,7 @@ def test_killed_at_any_time(tmp_path: Path, workers: str) -> None:
             [*command, "--workers", workers], cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until = size(part) + chance.randrange(200_000, 2_000_000)
+        until = size(part) + chance.randrange(500_000, 2_500_000)
         children: list[int] = []
         while running.poll() is None and size(part) < until:
             time.sleep(0.001)
