@@ -41,7 +41,7 @@ def write(title: str, text: str) -> None:
     """Put the section in the place of its older self, or at the end."""
     section = f"## {title}\n\n{_where()}\n\n```text\n{text.rstrip()}\n```\n"
     old = FILE.read_text("utf-8") if FILE.exists() else HEAD
-    pattern = re.compile(rf"^## {re.escape(title)}\n.*?^```\n.*?^```\n", re.MULTILINE | re.DOTALL)
+    pattern = re.compile(rf"^## {re.escape(title)}\n.*?^```text\n.*?^```\n", re.MULTILINE | re.DOTALL)
     new = pattern.sub(lambda _: section, old) if pattern.search(old) else f"{old.rstrip()}\n\n{section}"
     FILE.write_text(new, "utf-8")
 
@@ -49,11 +49,11 @@ def write(title: str, text: str) -> None:
 def _where() -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {_processor()}, {os.cpu_count()} cores, Linux {platform.release()}, "
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {processor()}, {os.cpu_count()} cores, Linux {platform.release()}, "
         f"Python {platform.python_version()}; load average before and during: {os.getloadavg()[2]:.1f}.\n{versions}."
     )
 
 
-def _processor() -> str:
+def processor() -> str:
     rows = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     return next((row.partition(":")[2].strip() for row in rows if row.startswith("model name")), platform.machine())
