@@ -1,0 +1,43 @@
+"""What `make generate` writes is written, and says what the code says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from scripts.deploy_files import FILES
+from service.settings import Settings
+from tests.deploy.files import DEPLOY, SETTINGS
+from tests.live import ROOT
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_it_is_up_to_date(path: str) -> None:
+    assert (ROOT / path).read_text() == FILES[path](), "make generate"
+
+
+def test_the_check_says_so() -> None:
+    done = subprocess.run([sys.executable, "-m", "scripts.deploy_files", "--check"], cwd=ROOT, capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def _example() -> dict[str, str]:
+    text = (DEPLOY / ".env.example").read_text()
+    assert all(line.startswith("#") for line in text.splitlines() if line), "nothing is set but by whoever wants it"
+    return dict(re.findall(r"^#([A-Z_]+)=(.*)$", text, re.M))
+
+
+def test_every_setting_is_in_the_example_with_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = _example()
+    assert set(example) >= SETTINGS
+    defaults = Settings()
+    for name, value in example.items():
+        monkeypatch.setenv(name, value)
+    said = Settings()
+    for name in Settings.model_fields:
+        if name != "threads":  # the cores of this machine
+            assert getattr(said, name) == getattr(defaults, name), name
