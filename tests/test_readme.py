@@ -106,29 +106,29 @@ def test_budgets_answer_what_the_readme_says_one_after_the_other(server: LiveSer
     assert len(BUDGETS) >= 6
 
 
-def run(command: str, folder: Path) -> str:
-    """What a shell's command prints, where `tallystick` is on the PATH; `folder` is where it runs."""
+def run(command: str, folder: Path, where: Path) -> str:
+    """What a shell's command prints that runs in `where`; `tallystick` is on the PATH, from `folder`."""
     shim = folder / "bin" / "tallystick"
     shim.parent.mkdir(exist_ok=True)
     shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m service.cli "$@"\n')
     shim.chmod(0o755)
     environment = os.environ | {"PATH": f"{shim.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     shell = ["sh", "-c", command]
-    return subprocess.run(shell, capture_output=True, cwd=folder, env=environment, check=True, text=True).stdout
+    return subprocess.run(shell, capture_output=True, cwd=where, env=environment, check=True, text=True).stdout
 
 
 @pytest.mark.parametrize(("command", "output"), [e for e in EXAMPLES if not e[0].startswith("curl")])
 def test_a_command_prints_what_the_readme_says(tmp_path: Path, command: str, output: str) -> None:
-    assert run(command, tmp_path) == output
+    assert run(command, tmp_path, ROOT) == output
 
 
 def test_keys_are_made_listed_and_revoked_as_the_readme_says(tmp_path: Path) -> None:
     (block,) = [block for block in BLOCKS if block.language == "sh" and "keys add" in block.content]
     lines = [line.partition("#")[0].strip() for line in block.content.splitlines()]
-    made = [run(line, tmp_path) for line in lines if line.startswith("tallystick keys")]
+    made = [run(line, tmp_path, tmp_path) for line in lines if line.startswith("tallystick keys")]
     assert [text[:4] for text in made[:2]] == ["tsk_", "tsk_"]
     assert {"team-a", "dashboard"} <= set(made[2].split())
-    assert "dashboard" not in run("tallystick keys list --file keys.json", tmp_path)
+    assert "dashboard" not in run("tallystick keys list --file keys.json", tmp_path, tmp_path)
     assert lines[-1].startswith("TALLYSTICK_KEYS_FILE=keys.json tallystick serve ")
 
 
