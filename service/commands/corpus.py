@@ -81,6 +81,8 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if arguments.format not in (None, *FORMS):
         return _say(f"--format is one of {', '.join(FORMS)}.", USAGE)
+    if "-" in arguments.inputs:
+        return _say("standard input is read once, by `tallystick count`: name files.", USAGE)
     if arguments.resume and output is None:
         return _say("--resume goes on with an output: name it with --output.", USAGE)
     own = [] if output is None else [os.path.realpath(f"{output}{end}") for end in ("", PART, SUMMARY)]

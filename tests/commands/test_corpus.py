@@ -91,7 +91,7 @@ def test_usage_errors_tell_the_way_out(folder: Path, capsys: pytest.CaptureFixtu
     for arguments, told in (
         (["in"], "a model or a tokenizer"), (["in", "-m", "gtp-4o"], "gpt-4o"), (["in", "-t", "nope"], "o200k_base"),
         (["in", "-m", "gpt-4o", "-t", "gemma3"], "not both"), (["in", "-m", "gpt-4o", "--resume"], "--output"),
-        (["in", "-m", "gpt-4o", "--format", "csv"], "jsonl, text, json"),
+        (["-", "-m", "gpt-4o"], "name files"), (["in", "-m", "gpt-4o", "--format", "csv"], "jsonl, text, json"),
         (["in", "-m", "gpt-4o", "-o", "out.csv"], ".parquet"),
         (["in", "-m", "gpt-4o", "-o", "in/a.jsonl"], "a.jsonl"),
         (["in/a.jsonl", "-m", "gpt-4o", "-o", "in/a.jsonl"], "the output is one of the inputs"),
