@@ -1,0 +1,80 @@
+"""Run by test_network.py in a network namespace of its own, where there is no way out.
+
+Starts the service with nothing but a loopback interface and asks it everything it can do. Prints how many answers
+were right; whatever is not ends in an exception.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import socket
+import struct
+import sys
+
+import httpx
+
+from service.app import ENDPOINTS
+from tests.live import running_server
+from tests.security.parser_fuzz import targets
+
+SIOCSIFFLAGS, UP = 0x8914, 1
+
+ELSEWHERE = ("192.0.2.1", 443)
+"""An address that is nobody's (RFC 5737)."""
+
+
+def bring_up_loopback() -> None:
+    """A new namespace has a loopback interface that is down. Raises AssertionError where there is another one."""
+    assert [name for _, name in socket.if_nameindex() if name not in ("lo", "tunl0", "sit0")] == []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
+        fcntl.ioctl(plain, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", UP))
+
+
+def check_that_there_is_no_way_out() -> None:
+    with socket.socket() as probe:
+        probe.settimeout(5)
+        try:
+            probe.connect(ELSEWHERE)
+        except OSError:
+            return
+    raise AssertionError("there is a way out of here")
+
+
+def ask_everything(client: httpx.Client) -> int:
+    """How many answers were right: every example, every rich body, every page."""
+    answers = 0
+    for endpoint in ENDPOINTS:
+        for path in (path for path in endpoint.paths if "tunedModels" not in path):
+            answer = client.post(re.sub(r"{[\w:]+}", "gemini-2.5-flash", path), json=endpoint.example[0])
+            assert answer.json() == endpoint.example[1], answer.text
+            answers += 1
+    for target in targets():
+        if "{" not in target.path:
+            for body in target.bodies:
+                answer = client.post(target.path, json=body)
+                assert answer.status_code in (200, 404), f"{target.path}: {answer.text}"  # 404: a model of an example
+                answers += answer.status_code == 200
+    for path in ("/", "/v1/models", "/v1/models/gpt-4o", "/v1/tokenizers", "/openapi.json", "/metrics", "/readyz"):
+        assert client.get(path).status_code == 200
+        answers += 1
+    tokenizers = client.get("/v1/tokenizers").json()["tokenizers"]
+    for tokenizer in tokenizers:
+        for engine in tokenizer["engines"]:
+            body = {"tokenizer": tokenizer["name"], "text": "hello, world", "engine": engine}
+            assert client.post("/v1/countTokens", json=body).json()["input_tokens"] >= 2
+            answers += 1
+    return answers
+
+
+def main() -> int:
+    if "--namespace" in sys.argv:
+        bring_up_loopback()
+        check_that_there_is_no_way_out()
+    with running_server() as server, httpx.Client(base_url=server.url, timeout=60) as client:
+        print(ask_everything(client))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
