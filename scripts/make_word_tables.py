@@ -17,8 +17,8 @@ import re
 import struct
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,12 @@ from service.tokenizers.words.tables import (
     pack,
 )
 
+ASTRAL = "\U00010000"
+SPACE, OTHER, CHANGES, JOINS = 2, 3, 4, 8
+"""Kinds, as in kernel.c; letters and numbers are 0 and 1."""
+GROWTH = 3
+"""Times its bytes that a character may become in the kernel."""
+NFKC = normalizers.NFKC().normalize_str
 DATA = Path(__file__).resolve().parent.parent / "tokenizers_data"
 MARK = "\u2581"
 SECTIONS = dict[str, bytes]
@@ -76,41 +82,51 @@ def gpt2(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     _, sections = merges(content["model"])
     ids = content["model"]["vocab"]
     sections["byte_ids"] = words(ids[LETTER_OF[byte]] for byte in range(256))
-    sections["kind_pages"], sections["kinds"] = kind_pages()
-    return Header("gpt2", specials, 0, unstable_ranges()), sections
+    unstable = find_unstable()
+    changes = dict(simple_changes(unstable))
+    sections["kind_pages"], sections["kinds"] = kind_pages({*unstable}, changes)
+    sections["changes"] = words(map(ord, changes)) + words([0, *accumulate(map(len, changes.values()))])
+    sections["change_bytes"] = b"".join(changes.values())
+    return Header("gpt2", specials, 0, ranges(ord(letter) for letter in unstable if letter < ASTRAL)), sections
 
 
-def kind_pages() -> tuple[bytes, bytes]:
-    """The kind of every code point, in pages: whether a letter, a digit or a sign goes on in it as one pre-token."""
+def kind_pages(unstable: Container[str], changes: Container[str]) -> tuple[bytes, bytes]:
+    """The kind of every code point, in pages: whether a letter, a digit or a sign goes on in it as one pre-token, and
+    what NFKC does to it."""
     split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str
-
-    def kind(letter: str) -> int:
-        alone = (number for number, before in enumerate("a1\n!") if len(split(before + letter)) == 1)
-        return next(alone, 3)
-
     kinds = bytearray(sys.maxunicode + 1)
     for letter in scalars():
-        kinds[ord(letter)] = kind(letter) if letter not in " \n" else 2
+        alone = (kind for kind, before in enumerate("a1\n!") if len(split(before + letter)) == 1)
+        kinds[ord(letter)] = next(alone, OTHER) if letter not in " \n" else SPACE
+        if letter in unstable:
+            kinds[ord(letter)] |= CHANGES if letter in changes else JOINS
     pages: dict[bytes, int] = {}
     places = [pages.setdefault(bytes(kinds[at : at + PAGE]), len(pages)) for at in range(0, len(kinds), PAGE)]
     return struct.pack(f"<{len(places)}H", *places), b"".join(pages)
 
 
-def unstable_ranges() -> list[list[int]]:
-    """Code points below U+10000 that NFKC may change, or may join to what stands before them."""
-    normalise = normalizers.NFKC().normalize_str
+def find_unstable() -> list[str]:
+    """Characters that NFKC may change, or may join to what stands before them."""
     seconds = {
         chr(int(parts[1], 16)) for letter in scalars()
         if len(parts := unicodedata.decomposition(letter).split()) == 2 and not parts[0].startswith("<")
     } | {chr(code) for code in range(0x1160, 0x1200)}
 
     def is_stable(letter: str) -> bool:
-        if letter.isascii():
-            return True
         known = unicodedata.category(letter) != "Cn" and not unicodedata.combining(letter)
-        return known and letter not in seconds and normalise(letter) == letter
+        return known and letter not in seconds and NFKC(letter) == letter
 
-    return ranges(ord(letter) for letter in scalars() if letter < "\U00010000" and not is_stable(letter))
+    return [letter for letter in scalars() if not letter.isascii() and not is_stable(letter)]
+
+
+def simple_changes(unstable: list[str]) -> Iterator[tuple[str, bytes]]:
+    """Those of them that become characters that are stable themselves, whatever stands around, and what they become."""
+    some = {*unstable}
+    for letter in unstable:
+        made = NFKC(letter)
+        known = unicodedata.category(letter) != "Cn" and not unicodedata.combining(letter)
+        if known and made != letter and not some & {*made} and len(made.encode()) <= GROWTH * len(letter.encode()):
+            yield letter, made.encode()
 
 
 def ranges(codes: Iterable[int]) -> list[list[int]]:

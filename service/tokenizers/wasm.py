@@ -75,9 +75,8 @@ class Instance:
         self.reserve(at + len(data))
         ctypes.memmove(self._begins + at, data if isinstance(data, bytes) else bytes(data), len(data))
 
-    def read(self, at: int) -> int:
-        """The 32-bit number at a place."""
-        return ctypes.c_uint32.from_address(self._begins + at).value
+    def read(self, at: int, size: int) -> bytes:
+        return ctypes.string_at(self._begins + at, size)
 
     def copy(self, other: Instance, start: int, end: int) -> None:
         """Takes over a stretch of another instance's memory that nobody writes to."""

@@ -21,7 +21,7 @@ from service.tokenizers.fast import SplintrTokenizer
 from service.tokenizers.golden import find_golden_answers, golden_texts
 from service.tokenizers.merge_bpe import MergeBpe
 from service.tokenizers.registry import Registry, get_tokenizer
-from service.tokenizers.words.kernel import BLOCK, MAX_IDLE, KernelPool
+from service.tokenizers.words.kernel import BLOCK, MAX_KERNELS, KernelPool
 from service.tokenizers.words.tables import unpack
 from service.tokenizers.words.tokenizer import WordTokenizer
 from tests.nasty_texts import BLANK_TEXTS, TEXTS
@@ -202,4 +202,4 @@ def test_threads_count_at_the_same_time_each_with_a_kernel_of_its_own(name: str)
     expected = [counter(name).count(text) for text in texts]
     found = in_threads(lambda number: [counter(name).count(texts[number]) for _ in range(5)], 8)
     assert found == [[count] * 5 for count in expected]
-    assert len(counter(name).kernels._idle) <= MAX_IDLE
+    assert counter(name).kernels.kernels <= MAX_KERNELS

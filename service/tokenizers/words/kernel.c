@@ -11,6 +11,7 @@ typedef unsigned long long u64;
 
 #define EXPORT(name) __attribute__((export_name(name)))
 #define NONE 0xFFFFFFFFu
+#define ASK 0xFFFFFFFEu /* a text that the host must normalise */
 
 /* ---------------------------------------------------------------- tables */
 
@@ -32,9 +33,14 @@ struct tables {
     u32 added_count;
     const u16 *kind_pages; /* GPT2: kinds[kind_pages[code point / 64] * 64 + code point % 64] */
     const u8 *kinds;
+    const u32 *changes;    /* the code points of kind CHANGES, in order; then where their bytes begin, and all end */
+    u32 change_count;
+    const u8 *change_bytes;
 };
 
-enum kind { LETTER, NUMBER, SPACE, OTHER };
+/* What a character goes on in, and perhaps what NFKC does to it: CHANGES it to others that it leaves alone, or JOINS it
+ * to its neighbours, perhaps. */
+enum kind { LETTER, NUMBER, SPACE, OTHER, KIND = 3, CHANGES = 4, JOINS = 8 };
 
 #define BESIDE_BITS 20
 #define ADDED_BYTES 16
@@ -43,8 +49,9 @@ enum kind { LETTER, NUMBER, SPACE, OTHER };
 
 static struct tables tables;
 
-/* What the tables say of ASCII, unfolded: the kind of every byte, NO_KIND from 128 on; by first * 256 + second, whether
- * a character that is no part of an added token goes on behind another. */
+/* What the tables say, unfolded: the kind of all characters that begin in a byte, NO_KIND where they differ or NFKC
+ * does not leave them alone; by first * 256 + second of ASCII, whether a character that is no part of an added token
+ * goes on behind another. */
 #define NO_KIND 0xFF
 static u8 byte_kinds[256];
 static u8 goes_on[128 * 256 / 8];
@@ -56,11 +63,28 @@ EXPORT("heap_base") u32 heap_base(void) { return (u32)&__heap_base; }
 
 static int may_begin_added(u32 c) { return c == '<' || c == '[' || c == '\n' || c == '\t'; }
 
-static void unfold(void) {
-    for (u32 c = 0; c < 256; c++) {
-        int is_kind = tables.scheme == GPT2 && c < 128;
-        byte_kinds[c] = is_kind ? tables.kinds[tables.kind_pages[c >> 6] << 6 | (c & 63)] : NO_KIND;
+static u32 record_of(u32 code_point) {
+    return tables.kinds[tables.kind_pages[code_point >> 6] << 6 | (code_point & 63)];
+}
+
+/* Bytes of a character by its first byte. */
+static u32 bytes_of(u8 first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
+
+static u32 kind_of_all(u32 byte) {
+    u32 from, count;
+    if (byte < 0x80) return record_of(byte);
+    if (byte < 0xC2 || byte >= 0xF0 || byte == 0xED) return NO_KIND; /* U+D800 to U+DFFF have no kind */
+    if (byte < 0xE0) from = (byte & 0x1F) << 6, count = 0x40;
+    else from = (byte & 0x0F) << 12, count = 0x1000;
+    if (byte == 0xE0) from = 0x800, count = 0x800;
+    for (u32 i = 0; i < count; i++) {
+        if (record_of(from + i) != record_of(from)) return NO_KIND;
     }
+    return record_of(from) <= KIND ? record_of(from) : NO_KIND;
+}
+
+static void unfold(void) {
+    for (u32 byte = 0; byte < 256; byte++) byte_kinds[byte] = tables.scheme == GPT2 ? kind_of_all(byte) : NO_KIND;
     for (u32 pair = 0; tables.scheme == BETWEEN_CHARACTERS && pair < 128 * 128; pair++) {
         u32 first = pair >> 7, second = pair & 127;
         int bit = tables.beside[pair >> 3] >> (pair & 7) & 1;
@@ -224,10 +248,16 @@ static u32 merge_word(const u8 *word, u32 length) {
     return count <= SHORT_WORD ? merge_row(count) : merge_chain(count);
 }
 
-/* Words met lately, in pairs of slots: 30 bytes of the word, filled up with zeros, its length, its tokens. */
-#define SLOTS 32768
-#define LONGEST_REMEMBERED 30
-static u64 slots[SLOTS][4] __attribute__((aligned(64)));
+/* Words met lately. Most are short: 14 bytes filled up with zeros, the length, the tokens; a set of four of them is a
+ * line of the processor's cache. */
+#define SETS 16384
+#define LONGEST_SHORT 14
+static u64 sets[SETS][8] __attribute__((aligned(64)));
+
+/* Longer ones, indents and ruled lines: length << 16 | tokens, then the bytes filled up with zeros. */
+#define LONG_SLOTS 8192
+#define LONG_NUMBERS 15
+static u64 long_slots[LONG_SLOTS][1 + LONG_NUMBERS] __attribute__((aligned(64)));
 
 typedef u64 __attribute__((aligned(1), may_alias)) any_u64;
 
@@ -236,80 +266,58 @@ static u64 up_to_8(const u8 *word, u32 length) {
     return length >= 8 ? all : all & ((1ull << 8 * length) - 1);
 }
 
-/* The slot of a hash, and behind it in the same line of the processor's cache, the other one. */
-static u64 *slot_of(u64 hash) { return slots[(u32)(hash >> 40) % SLOTS]; }
-static u64 *other_of(u64 *slot) { return slots[(slot - slots[0]) / 4 ^ 1]; }
+static u64 mix(u64 hash, u64 number) {
+    hash = (hash ^ number) * 0x9E3779B97F4A7C15ull;
+    return (hash ^ hash >> 32) * 0xD6E8FEB86659FD93ull;
+}
 
-#define ALL_BUT_TOKENS ((1ull << 56) - 1)
-
-static u32 remember(u64 *slot, const u64 *key, const u8 *word, u32 length) {
-    u32 tokens = merge_word(word, length);
-    u64 *other = other_of(slot);
-    for (u32 i = 0; i < 4; i++) {
-        other[i] = slot[i];
-        slot[i] = key[i];
+/* The tokens at `place` of a set, which changes places with the one before: words that come often are found first. */
+static u32 found_at(u64 *set, u32 place) {
+    u64 low = set[place], high = set[place + 1];
+    if (place) {
+        set[place] = set[place - 2];
+        set[place + 1] = set[place - 1];
+        set[place - 2] = low;
+        set[place - 1] = high;
     }
-    slot[3] |= (u64)tokens << 56;
+    return (u32)(high >> 56);
+}
+
+static u32 tokens_of_short(const u8 *word, u32 length) {
+    u64 low = up_to_8(word, length), high = (u64)length << 48;
+    if (length > 8) high |= up_to_8(word + 8, length - 8);
+    u64 *set = sets[(u32)(mix(low, high) >> 40) % SETS];
+    for (u32 i = 0; i < 8; i += 2) {
+        if (set[i] == low && set[i + 1] << 8 == high << 8) return found_at(set, i);
+    }
+    u32 tokens = merge_word(word, length);
+    for (u32 i = 7; i > 1; i--) set[i] = set[i - 2]; /* the last one leaves */
+    set[0] = low;
+    set[1] = high | (u64)tokens << 56;
     return tokens;
 }
-
-/* A slot whose length is the key's has zeros where the key has: short words are compared by two numbers. */
-static u32 tokens_of_8(const u8 *word, u32 length) {
-    u64 key[4] = {up_to_8(word, length), 0, 0, (u64)length << 48};
-    u64 hash = (key[0] ^ length) * 0x9E3779B97F4A7C15ull;
-    hash ^= hash >> 32;
-    u64 *slot = slot_of(hash * 0xD6E8FEB86659FD93ull), *other = other_of(slot);
-    if (slot[0] == key[0] && (slot[3] & ALL_BUT_TOKENS) == key[3]) return (u32)(slot[3] >> 56);
-    if (other[0] == key[0] && (other[3] & ALL_BUT_TOKENS) == key[3]) return (u32)(other[3] >> 56);
-    return remember(slot, key, word, length);
-}
-
-static int is_in(const u64 *slot, const u64 *key) {
-    return slot[0] == key[0] && slot[1] == key[1] && slot[2] == key[2] && (slot[3] & ALL_BUT_TOKENS) == key[3];
-}
-
-/* Longer words, ruled lines and indents: 120 bytes, filled up with zeros, length << 16 | tokens. */
-#define LONG_SLOTS 2048
-#define LONGEST_OF_ALL 120
-#define LONG_NUMBERS 15
-static u64 long_slots[LONG_SLOTS][LONG_NUMBERS + 1] __attribute__((aligned(64)));
 
 static u32 tokens_of_long(const u8 *word, u32 length) {
     u64 key[LONG_NUMBERS], hash = length;
     u32 numbers = (length + 7) / 8;
     for (u32 i = 0; i < numbers; i++) {
         key[i] = up_to_8(word + 8 * i, length - 8 * i);
-        hash = (hash ^ key[i]) * 0x9E3779B97F4A7C15ull;
-        hash ^= hash >> 32;
+        hash = mix(hash, key[i]);
     }
-    u64 *slot = long_slots[(u32)(hash * 0xD6E8FEB86659FD93ull >> 40) % LONG_SLOTS];
-    int is_same = slot[LONG_NUMBERS] >> 16 == length;
-    for (u32 i = 0; i < numbers && is_same; i++) is_same = slot[i] == key[i];
-    if (is_same) return slot[LONG_NUMBERS] & 0xFFFF;
+    u64 *slot = long_slots[(u32)(hash >> 40) % LONG_SLOTS];
+    int is_same = slot[0] >> 16 == length;
+    for (u32 i = 0; i < numbers && is_same; i++) is_same = slot[1 + i] == key[i];
+    if (is_same) return slot[0] & 0xFFFF;
     u32 tokens = merge_word(word, length);
-    for (u32 i = 0; i < numbers; i++) slot[i] = key[i];
-    slot[LONG_NUMBERS] = (u64)length << 16 | tokens;
+    slot[0] = (u64)length << 16 | tokens;
+    for (u32 i = 0; i < numbers; i++) slot[1 + i] = key[i];
     return tokens;
 }
 
 /* Tokens of a word; NONE where it is too long. Bytes behind the text may be read, but do not matter. */
 static u32 tokens_of(const u8 *word, u32 length) {
-    if (length <= 8) return tokens_of_8(word, length);
-    if (length > LONGEST_OF_ALL) return merge_word(word, length);
-    if (length > LONGEST_REMEMBERED) return tokens_of_long(word, length);
-    u64 key[4] = {up_to_8(word, 8), up_to_8(word + 8, length - 8), 0, 0};
-    if (length > 16) key[2] = up_to_8(word + 16, length - 16);
-    if (length > 24) key[3] = up_to_8(word + 24, length - 24);
-    key[3] |= (u64)length << 48;
-    u64 hash = 0;
-    for (u32 i = 0; i < 4; i++) {
-        hash = (hash ^ key[i]) * 0x9E3779B97F4A7C15ull;
-        hash ^= hash >> 32;
-    }
-    u64 *slot = slot_of(hash * 0xD6E8FEB86659FD93ull), *other = other_of(slot);
-    if (is_in(slot, key)) return (u32)(slot[3] >> 56);
-    if (is_in(other, key)) return (u32)(other[3] >> 56);
-    return remember(slot, key, word, length);
+    if (length <= LONGEST_SHORT) return tokens_of_short(word, length);
+    return length <= 8 * LONG_NUMBERS ? tokens_of_long(word, length) : merge_word(word, length);
 }
 
 /* ---------------------------------------------------------------- the text */
@@ -321,6 +329,8 @@ static u32 total;
 static u32 consumed;
 
 #define LOOK_AHEAD 64 /* bytes behind a unit that decide where it ends: fewer than these */
+
+static void set_certain(int last) { certain = last ? size : size > LOOK_AHEAD ? size - LOOK_AHEAD : 0; }
 
 /* Counts the unit from..to; returns whether the next may follow. */
 static int add(u32 from, u32 to) {
@@ -415,11 +425,16 @@ static void count_between_characters(void) {
     if (start < size) add(start, size);
 }
 
+/* Whether NFKC was made sure of, and whether a character was met that it does not leave alone. */
+static int is_normal;
+static int met_change;
+
 static u32 kind_at(u32 i, u32 *bytes) {
     u32 kind = byte_kinds[text[i]];
-    if (kind != NO_KIND) return *bytes = 1, kind;
-    u32 code_point = read_character(text + i, bytes);
-    return tables.kinds[tables.kind_pages[code_point >> 6] << 6 | (code_point & 63)];
+    if (kind != NO_KIND) return *bytes = bytes_of(text[i]), kind;
+    u32 record = record_of(read_character(text + i, bytes));
+    if (record > KIND && !is_normal) met_change = 1;
+    return record & KIND;
 }
 
 /* Length of the suffix of a contraction behind the apostrophe at i, 0 where there is none. */
@@ -448,30 +463,95 @@ static u32 end_of_gpt2_unit(u32 i) {
     if (text[i] == ' ' && i + 1 < size && kind_at(i + 1, &bytes) != SPACE) kind = kind_at(++i, &bytes);
     if (kind == SPACE) return end_of_blanks(i);
     for (i += bytes; i < size; i += bytes) {
-        if (byte_kinds[text[i]] == kind) bytes = 1;
-        else if (kind_at(i, &bytes) != kind) break;
+        while (i < size && text[i] < 0x80 && byte_kinds[text[i]] == kind) i++;
+        if (i == size || kind_at(i, &bytes) != kind) break;
     }
     return i;
 }
 
-static void count_gpt2(void) {
-    for (u32 i = 0, end; i < size; i = end) {
-        end = end_of_gpt2_unit(i);
-        if (!add(i, end)) return;
+/* ---------------------------------------------------------------- NFKC */
+
+static u32 place_of_change(u32 code_point) {
+    u32 low = 0, high = tables.change_count;
+    while (high - low > 1) {
+        u32 middle = (low + high) / 2;
+        if (tables.changes[middle] <= code_point) low = middle;
+        else high = middle;
     }
+    return low;
 }
 
-/* Tokens of the units of a block that certainly end in it; of all of it where `last`. NONE where one is too long. */
-EXPORT("count") u32 count(const u8 *given, u32 length_and_last) {
+/* Makes the text its changed rest from `done` on, written at `to`; returns whether all could be changed. No character
+ * becomes more than three times as many bytes. */
+static int normalise(u32 done, u8 *to) {
+    const u32 *starts = tables.changes + tables.change_count;
+    u32 made = 0;
+    for (u32 bytes; done < size; done += bytes) {
+        for (; done + 8 <= size && !(*(const any_u64 *)(text + done) & 0x8080808080808080ull); done += 8, made += 8) {
+            *(any_u64 *)(to + made) = *(const any_u64 *)(text + done);
+        }
+        if (done == size) break;
+        u32 record = byte_kinds[text[done]];
+        bytes = bytes_of(text[done]);
+        u32 code_point = 0;
+        if (record == NO_KIND) record = record_of(code_point = read_character(text + done, &bytes));
+        if (record & JOINS) return 0;
+        if (record & CHANGES) {
+            u32 place = place_of_change(code_point);
+            for (u32 from = starts[place]; from < starts[place + 1]; from++) to[made++] = tables.change_bytes[from];
+        } else {
+            for (u32 i = 0; i < bytes; i++) to[made++] = text[done + i];
+        }
+    }
+    text = to;
+    size = made;
+    return is_normal = 1;
+}
+
+/* As far as NFKC leaves the text alone as it is, the rest changed; returns 0 where the host must change it. */
+static int count_gpt2(int last, u8 *free) {
+    u32 i = 0;
+    while (i < size) {
+        met_change = 0;
+        u32 end = end_of_gpt2_unit(i);
+        if (met_change) {
+            if (!normalise(i, free)) return 0;
+            set_certain(last);
+            i = consumed = 0;
+        } else {
+            if (!add(i, end)) break;
+            i = end;
+        }
+    }
+    return 1;
+}
+
+/* ---------------------------------------------------------------- what the host calls */
+
+/* What follows the counted units of a block: where it lies, how many bytes it has. */
+static u32 rest[2];
+
+EXPORT("rest_at") u32 rest_at(void) { return (u32)rest; }
+
+/* Tokens of the units of a block that certainly end in it; of all of it if `length_and_last` says that it is the last.
+ * NONE where one is too long, ASK where `normal` is not set and the text must be normalised by the host. */
+static u32 count_units(const u8 *given, u32 length_and_last, int normal) {
+    int last = length_and_last >> 31;
     text = given;
     size = length_and_last & 0x7FFFFFFF;
-    int last = length_and_last >> 31;
-    certain = last ? size : size > LOOK_AHEAD ? size - LOOK_AHEAD : 0;
+    set_certain(last);
     total = consumed = 0;
-    if (tables.scheme == GPT2) count_gpt2();
-    else count_between_characters();
+    is_normal = normal;
+    if (tables.scheme == BETWEEN_CHARACTERS) count_between_characters();
+    else if (!count_gpt2(last, (u8 *)given + size + LOOK_AHEAD)) return ASK;
+    rest[0] = (u32)text + consumed;
+    rest[1] = size - consumed;
     return total;
 }
 
-/* Where the number of bytes of the last block that were counted stands. */
-EXPORT("consumed_at") u32 consumed_at(void) { return (u32)&consumed; }
+/* The memory behind the block is overwritten: three times its length. */
+EXPORT("count") u32 count(const u8 *given, u32 length_and_last) { return count_units(given, length_and_last, 0); }
+
+EXPORT("count_normal") u32 count_normal(const u8 *given, u32 length_and_last) {
+    return count_units(given, length_and_last, 1);
+}

@@ -4,32 +4,45 @@ from __future__ import annotations
 
 import os
 import struct
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from queue import Empty, SimpleQueue
 
 from service.tokenizers.wasm import Instance, Module, WasmUnavailable, errors
 
 from .tables import ADDED_BYTES, Scheme, WordTables
 
-MAX_IDLE = min(os.cpu_count() or 1, 16)
-"""Instances kept for later: more threads than cores cannot count at the same time for long."""
+MAX_KERNELS = min(os.cpu_count() or 1, 8)
+"""Instances of a vocabulary: more threads than cores cannot count at the same time. One of Gemma's holds 9 MB of tables
+and up to 4 MB of words and of room to merge in; its copy is made in 3 ms."""
 BLOCK = 128 << 10
 """Characters that the kernel is given at once: what it reads stays in the processor's cache, and its memory small."""
 LONGEST_UNIT = 1 << 20
 """Bytes in a row without a place to cut from which the kernel is not tried any more."""
 SLOTS_A_MERGE = 1.6
 """Size of the open-addressed table of pairs."""
-TOO_LONG = -1
-"""What the kernel returns for a block with a word of some 65,536 symbols: 32 bits, all set, read as signed."""
+TOO_LONG, ASK = -1, -2
+"""What the kernel returns for a block with a word of some 65,536 symbols, and for one that it cannot normalise."""
 LAST = -1 << 31
 """Set in the length of a block that nothing follows."""
 MARGIN = 64
 """Bytes that the kernel may read behind a block."""
+GROWTH = 4
+"""A block and what it becomes when it is normalised, in lengths of the block."""
 
 _SCHEMES: tuple[Scheme, ...] = ("between_characters", "gpt2")
-_SECTIONS = ("made", "byte_ids", "characters", "beside", "beside_bits", "added", "kind_pages", "kinds")
-_HEAD = "<13I"
+_SECTIONS = (
+    "made", "byte_ids", "characters", "beside", "beside_bits", "added", "kind_pages", "kinds", "changes",
+    "change_bytes",
+)
+_HEAD = "<16I"
+
+
+class Unnormal(Exception):
+    """The text must be normalised first: characters of it may join."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +64,9 @@ class Kernel:
         self._layout = layout
         self._block = block
         instance.call("setup", layout.start)
-        self._consumed_at: int = instance.call("consumed_at")
+        self._rest_at: int = instance.call("rest_at")
         self._count = instance.function("count")
+        self._count_normal = instance.function("count_normal")
 
     @classmethod
     def build(cls, tables: WordTables, block: int = BLOCK) -> Kernel:
@@ -73,36 +87,39 @@ class Kernel:
         instance.copy(self._instance, self._layout.start, self._layout.text)
         return Kernel(instance, self._layout, self._block)
 
-    def count(self, text: str) -> int | None:
+    def count(self, text: str, *, is_normal: bool = False) -> int | None:
         """Tokens of a text, not empty; None where a word of it is too long for the kernel.
 
-        Raises UnicodeEncodeError on surrogates.
+        Raises Unnormal unless `is_normal`, and UnicodeEncodeError on surrogates.
         """
+        count = self._count_normal if is_normal else self._count
         if len(text) <= self._block:
-            return self._count_block(text.encode(), LAST)
+            return self._count_block(count, text.encode(), LAST)
         total, rest, at, length = 0, b"", 0, self._block
         while at < len(text):
             block = rest + text[at : at + length].encode()
             at += length
-            tokens = self._count_block(block, 0 if at < len(text) else LAST)
-            done = self._instance.read(self._consumed_at)
-            if tokens is None or len(block) - done > LONGEST_UNIT:
+            tokens = self._count_block(count, block, 0 if at < len(text) else LAST)
+            rest = self._instance.read(*struct.unpack("<2I", self._instance.read(self._rest_at, 8)))
+            if tokens is None or len(rest) > LONGEST_UNIT:
                 return None
             total += tokens
-            rest = block[done:]
-            length = self._block if done else len(rest)  # as much new as is read again: linear
+            length = max(self._block, len(rest))  # as much new as is read again: linear
         return total
 
-    def _count_block(self, block: bytes, last: int) -> int | None:
+    def _count_block(self, count: Callable[[int, int], int], block: bytes, last: int) -> int | None:
         at = self._layout.text
-        self._instance.reserve(at + len(block) + MARGIN)
+        self._instance.reserve(at + GROWTH * len(block) + 2 * MARGIN)
         self._instance.write(block, at)
-        tokens = self._count(at, len(block) | last)
+        tokens = count(at, len(block) | last)
+        if tokens == ASK:
+            raise Unnormal
         return None if tokens == TOO_LONG else tokens
 
 
 class KernelPool:
-    """As many kernels of one vocabulary as count at the same time. Thread-safe."""
+    """As many kernels of one vocabulary as count at the same time, MAX_KERNELS at most: further texts wait for one.
+    Thread-safe."""
 
     def __init__(self, tables: WordTables, block: int = BLOCK) -> None:
         """Raises WasmUnavailable. `block` is other than the default only in tests."""
@@ -111,21 +128,35 @@ class KernelPool:
             self._first = Kernel.build(tables, block)
         except self._errors as error:
             raise WasmUnavailable(f"the kernel does not run: {type(error).__name__}") from error
-        self._idle = [self._first]
+        self._idle: SimpleQueue[Kernel] = SimpleQueue()
+        self._idle.put(self._first)
+        self._changing = threading.Lock()
+        self.kernels = 1
 
-    def count(self, text: str) -> int | None:
+    def count(self, text: str, *, is_normal: bool = False) -> int | None:
         """As `Kernel.count`; None also where the machine's memory does not suffice."""
         try:
-            try:
-                kernel = self._idle.pop()
-            except IndexError:
-                kernel = self._first.clone()
-            tokens = kernel.count(text)
+            kernel = self._take()
         except self._errors:
             return None
-        if len(self._idle) < MAX_IDLE:
-            self._idle.append(kernel)
-        return tokens
+        try:
+            return kernel.count(text, is_normal=is_normal)
+        except self._errors:
+            return None
+        finally:
+            self._idle.put(kernel)
+
+    def _take(self) -> Kernel:
+        try:
+            return self._idle.get_nowait()
+        except Empty:
+            pass
+        with self._changing:
+            if self.kernels < MAX_KERNELS:
+                kernel = self._first.clone()
+                self.kernels += 1
+                return kernel
+        return self._idle.get()
 
 
 @cache
@@ -147,7 +178,8 @@ def _lay_out(tables: WordTables, start: int) -> _Layout:
     head = struct.pack(
         _HEAD, _SCHEMES.index(tables.header.scheme), pairs, slots, places["made"], places["byte_ids"],
         places["characters"], sizes.get("characters", 0) // 8, places["beside"], places["beside_bits"],
-        places["added"], sizes.get("added", 0) // ADDED_BYTES, places["kind_pages"], places["kinds"],
+        places["added"], sizes.get("added", 0) // ADDED_BYTES, places["kind_pages"], places["kinds"], places["changes"],
+        sizes.get("changes", 0) // 8, places["change_bytes"],
     )
     sections = tuple((name, at) for name, at in places.items() if name in tables.sections)
     return _Layout(start, head, sections, pairs + 8 * slots, merges)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from service.tokenizers.base import Engine
 from service.tokenizers.golden import find_golden_mismatch
 from service.tokenizers.vocabulary import Vocabulary
 
-from .kernel import KernelPool
+from .kernel import KernelPool, Unnormal
 from .normalise import Normaliser
 from .tables import unpack
+
+SHORT = 48
+"""Characters of a text that is remembered whole: names and roles come again, and a call of the kernel takes 4 us."""
+REMEMBERED = 4_096
+"""Such texts, at most: 1 MB."""
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +38,8 @@ class WordTokenizer(Vocabulary):
         tables = unpack(content)
         super().__init__(name, fingerprint, tables.header.specials, added_tokens=tables.header.added_tokens)
         self.kernels = KernelPool(tables)
-        self._normaliser = Normaliser(tables.header.unstable) if tables.header.unstable else None
+        self._normaliser = Normaliser(tables.header.unstable)
+        self._count_short = lru_cache(REMEMBERED)(self._count_anew)
         self._fast = fast
         self._reference = reference
         self._loading = threading.Lock()
@@ -56,10 +63,16 @@ class WordTokenizer(Vocabulary):
         return self._reference()
 
     def _count(self, text: str) -> int:
+        return self._count_short(text) if len(text) <= SHORT else self._count_anew(text)
+
+    def _count_anew(self, text: str) -> int:
         if not text:
             return 0
-        normal = text if self._normaliser is None else self._normaliser.normalise(text)
-        tokens = None if normal is None else self.kernels.count(normal)
+        try:
+            tokens = self.kernels.count(text)
+        except Unnormal:
+            normal = self._normaliser.normalise(text)
+            tokens = None if normal is None else self.kernels.count(normal, is_normal=True)
         return self.speller.count(text) if tokens is None else tokens
 
     def _ids(self, text: str) -> Sequence[int]:
