@@ -127,27 +127,27 @@ class _Case:
         if not cache.would_ask(cache.costs.predict(self.tokenizer.name, sum(job.size for job in missing))):
             cache.events.looked_up("redis", "skipped")
             return False
-        beginnings = [key for number, key in run.keys.items() if number > known]
+        beginnings = [run.key(number) for number in run.hashes if number > known]
         texts = sorted((job for job in missing if job.key is not None), key=lambda job: -job.size)
         cache.ask([*beginnings[-MOST_ASKED:], *(job.key for job in texts[:MOST_ASKED] if job.key is not None)])
         return True
 
     def _longest_known(self, run: Run) -> int:
         """How many units of the run were counted before, as far as memory tells."""
-        return next((number for number in reversed(run.keys) if self.counter.cache.has(run.keys[number])), 0)
+        return next((number for number in reversed(run.hashes) if self.counter.cache.has(run.key(number))), 0)
 
     # ------------------------------------------------------------ counting
 
     def _count_run(self, run: Run, known: int) -> Counts:
         """Sums of the run; those of its beginnings are kept."""
         cache = self.counter.cache
-        sums = cache.get(run.keys[known]) if known else NOTHING
+        sums = cache.get(run.key(known)) if known else NOTHING
         if sums is None:  # thrown out by others in this very moment
             known, sums = 0, NOTHING
         self.hits += bool(known)
         for first, last in run.stretches(known):
             count = partial(self._count_stretch, run, first, last, sums)
-            sums = self._once(run.keys[last], run.sizes[last] - run.sizes[first], count)
+            sums = self._once(run.key(last), run.sizes[last] - run.sizes[first], count)
         return sums
 
     def _count_stretch(self, run: Run, first: int, last: int, sums: Counts) -> tuple[Counts, float]:

@@ -205,15 +205,15 @@ def test_a_run_is_kept_by_tokenizer_edge_section_and_cut() -> None:
         [("media", "ab"), ("messages", "c")], [("messages", "ab"), ("media", "c")],
     ]
     keys = [
-        make_run([Segment((span,), edge) for span in spans], tokenizer, secret, LONG_CHARS).keys[len(spans)]
+        make_run([Segment((span,), edge) for span in spans], tokenizer, secret, LONG_CHARS).key(len(spans))
         for spans in texts_ab for tokenizer in (o200k, gemma) for secret in (b"a" * 32, b"b" * 32)
         for edge in ("open", "inside")
     ]
-    keys += [make_run([Segment(tuple(spans))], o200k, b"a" * 32, LONG_CHARS).keys[1] for spans in texts_ab[:2]]
+    keys += [make_run([Segment(tuple(spans))], o200k, b"a" * 32, LONG_CHARS).key(1) for spans in texts_ab[:2]]
     assert len(set(keys)) == len(keys)
     long = written(1, 3_000)
     in_sections = [
-        make_run([Segment(((section, long),))], o200k, b"a" * 32, LONG_CHARS).keys[1]
+        make_run([Segment(((section, long),))], o200k, b"a" * 32, LONG_CHARS).key(1)
         for section in ("messages", "media")
     ]
     assert len(set(in_sections)) == 2

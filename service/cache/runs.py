@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from service.cache.base import Counts, open_digest, segment_key
 from service.tokenizers.base import Tokenizer
@@ -98,16 +98,21 @@ def cuts_of(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`keys` has the key of each beginning that is looked for, by the number of its units, in rising order; what is
-    found of those in `kept` is kept. `sizes[n]` are the characters of the first n units. `long_keys` are the keys of
+    """`hashes` has the hash up to each beginning that is looked for, by the number of its units, in rising order; what
+    is found of those in `kept` is kept. `sizes[n]` are the characters of the first n units. `long_keys` are the keys of
     long segments by themselves, by the place of their unit."""
 
     segments: Sequence[Segment]
     units: Sequence[Unit]
-    keys: dict[int, bytes]
+    hashes: dict[int, Any]
     kept: Sequence[int]
     sizes: Sequence[int]
     long_keys: Mapping[int, bytes]
+
+    def key(self, number: int) -> bytes:
+        """The key of a beginning. Few are asked for, and finishing a hash takes longer than copying it."""
+        key: bytes = self.hashes[number].digest()
+        return key
 
     def stretches(self, known: int) -> Iterator[tuple[int, int]]:
         """What has to be counted behind the first `known` units: from which unit to which, up to each kept end."""
@@ -140,7 +145,9 @@ def make_run(segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, l
     kept = sorted({*coarse, last - 1, last} - {0, -1})
     looked_for = {*kept, *range(max(1, last - LOOK_BACK), last + 1)} if units else set()
     digest = open_digest(b"run", tokenizer.fingerprint, secret)
-    update, keys, long_keys = digest.update, {}, {}
+    update, copy = digest.update, digest.copy
+    hashes: dict[int, Any] = {}
+    long_keys: dict[int, bytes] = {}
     for place, (which, start, end) in enumerate(units):
         segment = segments[which]
         if len(segment.spans) > 1 or (start == 0 and end >= long_chars and end == size_of(segment)):
@@ -154,8 +161,8 @@ def make_run(segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, l
             data = text[start:end].encode("utf-8", "surrogatepass")
             update(b"%b%d|%b" % (_heads[edge, section], len(data), data))
         if place + 1 in looked_for:
-            keys[place + 1] = digest.copy().digest()
-    return Run(segments, units, keys, kept, sizes, long_keys)
+            hashes[place + 1] = copy()
+    return Run(segments, units, hashes, kept, sizes, long_keys)
 
 
 _EDGES: tuple[Edge, ...] = ("open", "inside", "end")

@@ -29,6 +29,7 @@ from service.types import (
     OutputFormat,
     Prompt,
     Role,
+    Text,
     TokenCount,
     ToolChoice,
     Warned,
@@ -51,9 +52,10 @@ def read_messages(value: Json, path: str = "") -> Prompt:
         raise InvalidRequest(f"{at} is missing: a Messages request holds messages.", field=at)
     defined = each(body.get("tools"), join(path, "tools"))
     tools = tuple(read_tool(as_object(item, where), where) for item, where in defined)
+    said = [*each(body["messages"], at)]
     seen = Conversation({tool.name: tool for tool in tools})
     return Prompt(
-        tuple(_message(item, where, seen) for item, where in each(body["messages"], at)),
+        tuple([_message(item, where, seen) for item, where in said]),
         system=read_blocks(body.get("system"), join(path, "system"), seen),
         tools=tools,
         tool_choice=_tool_choice(body.get("tool_choice"), join(path, "tool_choice")),
@@ -63,7 +65,7 @@ def read_messages(value: Json, path: str = "") -> Prompt:
         options=_options(body, path),
         warnings=(
             *_warnings(body, path), *unknown_fields(body, MESSAGES, path),
-            *unknown_in_each(each(body["messages"], at), MESSAGES_MESSAGE),
+            *unknown_in_each(said, MESSAGES_MESSAGE),
         ),
     )
 
@@ -81,8 +83,11 @@ def _message(value: Json, path: str, seen: Conversation) -> Message:
         at = f"{path}.role"
         as_text(given, at)
         raise InvalidRequest(f"{at} must be user, assistant or system.", field=at)
+    content = message.get("content")
+    if type(content) is str:  # most are
+        return Message(role, (Text(content, f"{path}.content"),), path=path)
     need(message, "content", path, "it holds what the message says")
-    return Message(role, read_blocks(message["content"], f"{path}.content", seen), path=path)
+    return Message(role, read_blocks(content, f"{path}.content", seen), path=path)
 
 
 _MODES: Mapping[str, Literal["auto", "none", "required", "named"]] = {

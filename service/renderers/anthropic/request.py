@@ -90,14 +90,17 @@ def _shape(builder: RenderingBuilder, prompt: Prompt) -> tuple[list[Part], list[
         system += [part for message in messages[:leading] for part in message.parts]
         messages = list(_gather(messages[leading:]))
     for i in range(len(messages) - 1, -1, -1):
-        for k, part in enumerate(messages[i].parts):
+        parts = messages[i].parts
+        if len(parts) == 1 and type(parts[0]) is Text:  # most messages
+            continue
+        for k, part in enumerate(parts):
             if not isinstance(part, Unknown) or part.kind != "compaction":
                 continue
             content = part.value.get("content") if isinstance(part.value, dict) else None
             if isinstance(content, str):
                 builder.cost("messages", COMPACTION, "compaction")
                 builder.doubt(-COMPACTION // 2, COMPACTION // 2, "compaction")
-                rest = replace(messages[i], parts=messages[i].parts[k + 1 :])
+                rest = replace(messages[i], parts=parts[k + 1 :])
                 summary = Text(content, part.path)
                 return system, [Message("user", (summary,)), *([rest] if rest.parts else []), *messages[i + 1 :]]
     return system, messages
@@ -243,7 +246,7 @@ def _write_switches(
         builder.text("frame", str(budget))
         builder.cost("frame", TASK_BUDGET + (rules.layout == "turns"), "task_budget")
         builder.doubt(-8, 8, "task_budget")
-    if any(_cites(part) for message in prompt.messages for part in message.parts):
+    if any(type(part) is not Text and _cites(part) for message in prompt.messages for part in message.parts):
         builder.cost("frame", rules.documents.citations, "citations")
         builder.doubt(-CITATIONS_BAND, CITATIONS_BAND, "citations")
 

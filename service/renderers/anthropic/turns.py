@@ -102,15 +102,20 @@ class Script:
     def message(self, message: Message, *, keep_thinking: bool) -> None:
         """One message; blocks of one kind that stand side by side are written together."""
         role = _ROLES.get(message.role, "user")
-        if len(message.parts) == 1 and isinstance(message.parts[0], Text):  # most messages
-            self._texts(message.parts, self._turn(role), "")
+        parts = message.parts
+        if len(parts) == 1 and type(parts[0]) is Text:  # most messages
+            turn = self._turn(role)
+            if not turn.empty:
+                turn.write("\n\n")
+            turn.write(parts[0].text)
+            turn.last = "text"
             return
         before: Last = ""
-        parts = [part for part in message.parts if keep_thinking or not isinstance(part, Thinking)]
-        for kind, run in groupby(parts, key=_kind):
+        kept = [part for part in parts if keep_thinking or not isinstance(part, Thinking)]
+        for kind, run in groupby(kept, key=_kind):
             self._group(kind, list(run), role, before)
             before = self.turns[-1].last if self.turns else ""
-        if not parts:
+        if not kept:
             self._turn(role)
 
     def _turn(self, role: Literal["system", "user", "assistant"]) -> Turn:
