@@ -23,8 +23,9 @@ EPILOG = f"""forms, by the suffix or by --format (which is then that of every fi
   parquet  .parquet         a row; needs pip install 'tallystick[parquet]'
   text     .txt             a text a line, empty ones too (also any other file that is named)
   file                      a text a file
-All but Parquet may be compressed: .gz, and from Python 3.14 on .zst. A folder is searched for these suffixes, all the
-way down; hidden entries and what this command wrote are left out. A file is counted once, however often it is named.
+All but Parquet may be compressed: .gz, and with 'tallystick[zstd]' or Python 3.14 .zst. A folder is searched for these
+suffixes, all the way down; hidden entries and what this command wrote are left out. A file is counted once, however
+often it is named.
 
 In jsonl, json and parquet the text is at --field (default: text), a dotted path such as messages.0.content. With
 --request a record is a whole request body as a provider takes it, in any dialect, or what is at --field is one: for

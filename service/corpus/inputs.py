@@ -107,7 +107,7 @@ def _look_at(path: str, form: Form | None) -> Input:
     if item.packed and item.form == "parquet":
         problem = "a compressed Parquet file: decompress it first"
     elif item.packed and item.packed not in openers():
-        problem = f"reading {item.packed} needs Python 3.14: decompress it first"
+        problem = f"reading {item.packed} needs pip install 'tallystick[zstd]', or Python 3.14"
     return replace(item, bytes=status.st_size, mtime_ns=status.st_mtime_ns, problem=problem)
 
 
@@ -148,8 +148,10 @@ def damage() -> tuple[type[Exception], ...]:
 
 
 def _find_zstd() -> Any:
-    """The module of the standard library, from Python 3.14 on."""
-    try:
-        return importlib.import_module("compression.zstd")
-    except ImportError:
-        return None
+    """The module of the standard library, from Python 3.14 on, or its backport."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    return None

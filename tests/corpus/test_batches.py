@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import importlib
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,8 @@ from hypothesis import strategies as st
 from service.corpus import batches
 from service.corpus.batches import Batch, Failed, Lines, Position, Values, read_batches
 from service.corpus.inputs import Form, find_inputs
+
+zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
 def read(*paths: Path, form: Form | None = None, start: Position | None = None, limit: int = 1 << 20) -> list[Batch]:
@@ -94,6 +99,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     ("a.jsonl", "{}\n".encode("utf-16"), "UTF-16: convert it to UTF-8 first"),
     ("a.json", "{}\n".encode("utf-16"), "UTF-16: convert it to UTF-8 first"),
     ("a.txt.gz", b"no gzip\n", "the compressed data is damaged or cut off"),
+    ("a.txt.zst", b"no zstd\n", "the compressed data is damaged or cut off"),
 ])
 def test_what_is_no_text_is_told_of_the_file(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
     path, good = tmp_path / name, tmp_path / "z.txt"
@@ -103,15 +109,24 @@ def test_what_is_no_text_is_told_of_the_file(tmp_path: Path, name: str, content:
     assert batch.blocks == (Failed(str(path), None, "unreadable", reason), Lines(str(good), "text", 1, b"good"))
 
 
-def test_of_a_gz_that_is_cut_off_the_lines_before_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("packed", "pack"), [(".gz", gzip.compress), (".zst", zstd.compress)])
+def test_what_is_packed_is_read_as_far_as_it_goes_and_again_from_its_middle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: str, pack: Callable[[bytes], bytes]
+) -> None:
     monkeypatch.setattr(batches, "CHUNK_BYTES", 1000)
-    path = tmp_path / "a.txt.gz"
-    lines = [f"{number} {number ** 5 % 999_983}\n".encode() for number in range(5000)]
-    path.write_bytes(gzip.compress(b"".join(lines))[:-2000])
-    found = records(read(path))
-    assert found[-1] == (None, "unreadable")
-    assert found[:-1] == list(enumerate(lines, 1))[:len(found) - 1]
-    assert len(found) > 100
+    whole, short = tmp_path / f"a.txt{packed}", tmp_path / f"b.txt{packed}"
+    digests = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(10_000)]
+    lines = [f"{digest}\n".encode() for digest in digests]
+    whole.write_bytes(pack(b"".join(lines)))
+    short.write_bytes(whole.read_bytes()[:-100_000])
+
+    everything = read(whole)
+    assert records(everything) == list(enumerate(lines, 1))
+    assert records(read(whole, start=everything[99].end)) == records(everything[100:])
+    *before, last = records(read(short))
+    assert last == (None, "unreadable")
+    assert before == list(enumerate(lines, 1))[:len(before)]
+    assert len(before) > 1000
 
 
 def test_a_file_that_vanishes_before_it_is_read_is_told(tmp_path: Path) -> None:

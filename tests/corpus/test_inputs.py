@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from service.corpus.inputs import Input, find_inputs, openers
+from service.corpus.inputs import PACKED, Input, find_inputs, openers
 
 
 @pytest.fixture
@@ -83,17 +84,25 @@ def test_pipes_and_broken_links_of_a_folder_are_left_out(folder: Path) -> None:
     assert [name for name, _ in shown(find_inputs(["sub"]))] == ["sub/c.txt", "sub/d.ndjson.gz", "sub/deep/e.JSON"]
 
 
-def test_zst_is_read_where_python_can(folder: Path) -> None:
+def test_packed_files_are_unpacked(tmp_path: Path) -> None:
+    zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+    assert set(openers()) == set(PACKED)
+    for packed, pack in ((".gz", gzip.compress), (".zst", zstd.compress)):
+        path = tmp_path / f"a.jsonl{packed}"
+        path.write_bytes(pack(b"text"))
+        (item,) = find_inputs([str(path)])
+        assert (item.form, item.problem) == ("jsonl", None)
+        with path.open("rb") as file:
+            assert openers()[packed](file).read() == b"text"
+
+
+def test_zst_says_what_it_needs_where_python_cannot_read_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.corpus.inputs.openers", lambda: {".gz": gzip.GzipFile})
     Path("z.jsonl.zst").write_bytes(b"x")
     (item,) = find_inputs(["z.jsonl.zst"])
-    assert (item.problem is None) == (sys.version_info >= (3, 14)) == (".zst" in openers())
-
-
-def test_gz_is_unpacked(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(b"text"))
-    with path.open("rb") as file:
-        assert openers()[".gz"](file).read() == b"text"
+    assert item.problem == "reading .zst needs pip install 'tallystick[zstd]', or Python 3.14"
 
 
 def test_a_name_that_is_no_unicode_is_shown_all_the_same(tmp_path: Path) -> None:
