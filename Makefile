@@ -10,7 +10,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
 	@touch $@
 
-.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz examples
+.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz examples chaos
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench: $(INSTALLED)  ## print how fast it is on this machine, and write benchmar
 
 soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of memory and files; SECONDS=600
 	@$(PYTHON) -m benchmarks.soak $(or $(SECONDS),60)
+
+chaos: $(INSTALLED)  ## break things under a checked load, and write deploy/RELIABILITY.md; PARTS="redis cluster"
+	@$(PYTHON) -m chaos $(PARTS)
 
 fuzz: $(INSTALLED)  ## compare the Claude tokenizers with their reference on random texts: SECONDS=600
 	@$(PYTHON) -m scripts.fuzz_tiling --seconds $(or $(SECONDS),60) $(ARGS)

@@ -1,0 +1,1 @@
+"""Faults under a constant, checked load: `make chaos` (python -m chaos)."""

@@ -1,0 +1,157 @@
+"""One row of the table: a fault under load, what the clients saw of it, and whether everything adds up afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import httpx
+
+from chaos.kinds import Kind, ledger
+from chaos.load import A_SECOND, Load, Seen
+from chaos.spender import Book, Spender
+from chaos.stores import until
+from chaos.topology import BUDGET, Topology
+from service.ledger.ledger import FLUSH_SECONDS
+
+BEFORE_SECONDS = 1.5
+AFTER_SECONDS = 1.5
+HEALTHY_SECONDS = 40.0
+SETTLED_SECONDS = 10.0
+"""Longer than a lease lasts, and than a breaker waits before it asks again."""
+
+FILES_MORE = 64
+"""Connections that may be idle since: nginx keeps up to 64, each process a few to Redis. A leak is of hundreds."""
+
+
+Inject = Callable[[Topology, Sequence[Kind]], Seen | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`inject` does it, and returns when the cause is over, with what else it asked and saw. `part` is what is left to
+    the client, or worth knowing. `kills` says that processes of the service are killed: what they had not yet told the
+    ledger, within a second, is lost with them."""
+
+    name: str
+    inject: Inject
+    part: str = ""
+    kills: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`problems` is empty where all is as it must be."""
+
+    fault: Fault
+    seen: Seen
+    book: Book
+    seconds: float
+    healthy: float
+    others: Seen | None = None
+    """What the fault itself asked; it may be refused, but not answered wrongly."""
+    missing_calls: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What the service says of itself."""
+
+    calls: int
+    tokens: int
+    spent: int
+    held: int
+    files: int
+
+
+def account(topology: Topology) -> Account:
+    calls, tokens = ledger(topology.url, topology.headers)
+    budget = httpx.get(f"{topology.url}/v1/budgets/{BUDGET}", headers=topology.headers, timeout=30).json()
+    return Account(calls, tokens, int(budget["spent"]), int(budget["held"]), topology.open_files())
+
+
+def warm_up(topology: Topology, kinds: Sequence[Kind], seconds: float = 2.0) -> None:
+    """So that pools are open and every kind has been asked for once."""
+    load = Load(topology.url, kinds, topology.headers)
+    load.start()
+    time.sleep(seconds)
+    seen = load.stop()
+    if seen.number("right") != len(seen.records):
+        raise RuntimeError(f"before any fault, not all is right: {seen.reasons()}")
+    time.sleep(FLUSH_SECONDS + 0.5)
+
+
+def measure(
+    topology: Topology, kinds: Sequence[Kind], fault: Fault, a_second: float = A_SECOND, again: int = 0
+) -> Outcome:
+    """Raises RuntimeError where the fault itself could not be brought about."""
+    before = account(topology)
+    load = Load(topology.url, kinds, topology.headers, a_second=a_second, again=again)
+    spender = Spender(topology.url, BUDGET, topology.headers)
+    load.start()
+    spender.start()
+    problems: list[str] = []
+    time.sleep(BEFORE_SECONDS)
+    began = time.monotonic()
+    try:
+        others = fault.inject(topology, kinds)
+        over = time.monotonic()
+        try:
+            healthy = until(topology.is_healthy, "everything is healthy again", HEALTHY_SECONDS)
+        except RuntimeError as error:
+            healthy = time.monotonic() - over
+            problems.append(str(error))
+        time.sleep(AFTER_SECONDS)
+    finally:
+        seen, book = load.stop(), spender.stop()
+    outcome = Outcome(fault, seen, book, over - began, healthy, others, problems=problems)
+    _check(topology, outcome, before, began, over)
+    return outcome
+
+
+def _check(topology: Topology, outcome: Outcome, before: Account, began: float, over: float) -> None:
+    """What must hold once a fault is over."""
+    book, problems = outcome.book, outcome.problems
+    everything = Seen((*outcome.seen.records, *(outcome.others.records if outcome.others else ())))
+    calls, tokens = everything.ledger
+    wanted = Account(before.calls + calls, before.tokens + tokens, before.spent + book.tokens, 0, before.files)
+    after = _settled(topology, wanted)
+    outcome.missing_calls = wanted.calls - after.calls
+    _check_ledger(outcome, wanted, after, everything.answered_between(began - FLUSH_SECONDS - 0.5, over + 0.5))
+    if after.spent != wanted.spent:
+        problems.append(f"the budget says {after.spent - before.spent} spent; {book.tokens} were settled")
+    if after.held:
+        problems.append(f"{after.held} tokens are still held after every lease has expired")
+    if book.wrong or book.unsettled or book.forgotten:
+        problems.append(f"budget: {book.wrong} wrong, {book.unsettled} never settled, {book.forgotten} forgotten")
+    if after.files > before.files + FILES_MORE:
+        problems.append(f"open files: {before.files} before, {after.files} after")
+    if everything.number("wrong") or outcome.seen.number("lost"):
+        problems.append(f"wrong or lost: {dict(everything.reasons().most_common(5))}")
+    if not book.settled:
+        problems.append("nothing was spent, so nothing is known of budgets")
+
+
+def _check_ledger(outcome: Outcome, wanted: Account, after: Account, lately: tuple[int, int]) -> None:
+    """All that was answered is there but, where processes were killed, what they were told `lately`."""
+    allowed = lately if outcome.fault.kills else (0, 0)
+    missing = wanted.calls - after.calls, wanted.tokens - after.tokens
+    if any(not 0 <= number <= most for number, most in zip(missing, allowed, strict=True)):
+        outcome.problems.append(f"the ledger misses {missing[0]} calls, {missing[1]} tokens")
+
+
+def _settled(topology: Topology, wanted: Account) -> Account:
+    """The account once it is as wanted, or cannot be waited for any longer."""
+
+    def adds_up() -> bool:
+        now = account(topology)
+        return (now.calls, now.spent, now.held) == (wanted.calls, wanted.spent, wanted.held) and (
+            now.files <= wanted.files + FILES_MORE
+        )
+
+    with suppress(RuntimeError):
+        until(adds_up, "it adds up", SETTLED_SECONDS)
+    return account(topology)

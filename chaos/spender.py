@@ -1,0 +1,115 @@
+"""Somebody who spends from a budget all the while: reserves, and settles with what was billed, until each is settled.
+
+To reserve changes something and has no name yet that it could be repeated under, so nobody repeats it but the client,
+whose lost lease expires; a settlement is repeated until it is answered, and is charged once.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.client import Address
+
+PAUSE_SECONDS = 0.05
+ASKED_AGAIN_SECONDS = 0.2
+PATIENCE_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class Book:
+    """What a client knows of its budget. `asked_again` are requests that were refused (503) or not answered."""
+
+    granted: int = 0
+    settled: int = 0
+    tokens: int = 0
+    asked_again: int = 0
+    unsettled: int = 0
+    forgotten: int = 0
+    """Leases that the service says it never gave: Redis lost what it had answered."""
+    wrong: int = 0
+    """Answers that make no sense: a refusal, or a settlement charged with another amount."""
+
+
+class Spender:
+    """Started and stopped once; `budget` is a budget of tokens."""
+
+    def __init__(self, url: str, budget: str, headers: Mapping[str, str]) -> None:
+        self.book = Book()
+        self._address = Address.of(url)
+        self._headers = dict(headers)
+        self._budget = budget
+        self._over = threading.Event()
+        self._connection: http.client.HTTPConnection | None = None
+        self._thread = threading.Thread(target=self._run)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> Book:
+        """Waits until what is reserved is settled."""
+        self._over.set()
+        self._thread.join()
+        return self.book
+
+    def _run(self) -> None:
+        rng = random.Random(time.time_ns())
+        while not self._over.wait(PAUSE_SECONDS):
+            status, lease = self._ask("reserve", {"tokens": rng.randrange(1, 1000)})
+            if status != 200:
+                self._refused(status)
+                self._over.wait(ASKED_AGAIN_SECONDS)
+            elif not lease["granted"]:
+                self.book.wrong += 1
+            else:
+                self.book.granted += 1
+                self._settle(lease["lease_id"], rng.randrange(1, 1000))
+        self._close()
+
+    def _settle(self, lease_id: str, tokens: int) -> None:
+        deadline = time.monotonic() + 3 * PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            status, settled = self._ask("settle", {"lease_id": lease_id, "tokens": tokens})
+            if status == 200:
+                self.book.settled += 1
+                self.book.tokens += tokens
+                self.book.wrong += (settled["billed"], settled["state"]) != (tokens, "settled")
+                return
+            if status == 404:
+                self.book.forgotten += 1
+                return
+            self._refused(status)
+            time.sleep(ASKED_AGAIN_SECONDS)
+        self.book.unsettled += 1
+
+    def _refused(self, status: int) -> None:
+        if status and status < 500:
+            self.book.wrong += 1
+        else:
+            self.book.asked_again += 1
+
+    def _ask(self, what: str, body: Mapping[str, Any]) -> tuple[int, Any]:
+        """The status and the answer; 0 where there is none."""
+        connection = self._connection or http.client.HTTPConnection(
+            self._address.host, self._address.port, timeout=PATIENCE_SECONDS
+        )
+        self._connection = connection
+        try:
+            connection.request("POST", f"/v1/budgets/{self._budget}/{what}", json.dumps(body), self._headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException):
+            self._close()
+            return 0, None
+        return answer.status, json.loads(content) if answer.status == 200 else None
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
