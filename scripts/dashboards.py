@@ -60,8 +60,8 @@ def rate_by(label: str, metric: str, more: str = "") -> tuple[tuple[str, str], .
 TRAFFIC = Dashboard("tallystick-traffic", "Tallystick: traffic", "What is asked, what is refused, what it takes.", (
     stat("Replicas", "Replicas that answer Prometheus.", 'sum(up{job="tallystick"})'),
     stat("Requests", "A second, over five minutes.", "sum(tallystick:requests:rate5m)", "reqps"),
-    stat("Failed", "Share of requests that were a 5xx, over five minutes.", "tallystick:errors:ratio_rate5m",
-         "percentunit"),
+    stat("Failed", "Share of requests (probes left out) that were a 5xx, over five minutes.",
+         "tallystick:errors:ratio_rate5m", "percentunit"),
     stat("Tokens", "Input tokens counted a second, over five minutes.", "sum(tallystick:tokens_counted:rate5m)"),
     Panel("Requests by route", "Answered a second.", rate_by("route", "tallystick_requests_total"), "reqps",
           stacked=True),
@@ -174,7 +174,8 @@ COST = Dashboard("tallystick-cost", "Tallystick: cost", "What the counted input 
          "sum(max by (project, model) (tallystick_usage_billed_cost_usd))", "currencyUSD"),
     stat("An hour", "At the rate of the last hour.", "3600 * sum(tallystick:cost_usd:rate1h)", "currencyUSD"),
     stat("Without a price", "Share of counted tokens whose price is not known: in no sum here.",
-         "sum(rate(tallystick_unpriced_tokens_total[1h])) / sum(rate(tallystick_tokens_counted_total[1h]))",
+         "(sum(rate(tallystick_unpriced_tokens_total[1h])) or vector(0)) "
+         "/ sum(rate(tallystick_tokens_counted_total[1h]))",
          "percentunit"),
     Panel("Today so far, by project", "Falls to nothing at midnight (UTC).",
           (("sum by (project) (tallystick:usage_cost_usd:today)", "{{project}}"),), "currencyUSD", stacked=True),

@@ -46,12 +46,12 @@ def env_example() -> str:
     parts = [ENV_HEAD]
     for field, info in Settings.model_fields.items():
         name = f"TALLYSTICK_{field.upper()}"
-        about = [str(info.description)]
-        if name in compose:
+        about, default = [str(info.description)], _as_text(info)
+        if compose.get(name, default) != default:
             about.append(f"docker-compose.yml says {compose[name]} in its place.")
-        elif name in fixed:
-            about.append("Always the same in docker-compose.yml.")
-        parts.append(_entry(" ".join(about), name, _as_text(info)))
+        elif name in fixed and name not in compose:
+            about.append("docker-compose.yml leaves no choice.")
+        parts.append(_entry(" ".join(about), name, default))
     parts.append(ENV_COMPOSE)
     parts += [_entry(about, name, compose[name]) for name, about in COMPOSE_ALONE.items()]
     return "\n".join(parts)

@@ -14,7 +14,7 @@ WORDS = frozenset({"and", "or", "unless", "bool", "offset", "inf", "nan"})
 
 FUNCTIONS = frozenset({
     "sum", "max", "min", "count", "avg", "rate", "increase", "abs", "absent", "round", "histogram_quantile",
-    "max_over_time", "sum_over_time",
+    "max_over_time", "vector",
 })
 """Those in use: a name that is called and not here is a slip, or one to be added."""
 

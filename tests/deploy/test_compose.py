@@ -17,10 +17,12 @@ from typing import Any
 
 import pytest
 
+from service.app import create_app
 from service.settings import Settings
 from tests.deploy.files import COMPOSE_FILE, SETTINGS, compose, image_environment, service_of
 from tests.live import ROOT
 from tests.redis_server import RedisServer, free_port
+from tests.web import client_of
 
 BIN = Path(sys.executable).parent
 SERVICES = tuple(compose()["services"])
@@ -107,6 +109,18 @@ def test_a_replica_starts_with_what_it_is_told() -> None:
     check_exposure(settings)
     assert (settings.host, settings.port) == ("0.0.0.0", 8080)
     assert settings.inflight_bytes == 128 * MIB
+
+
+@pytest.mark.redis
+async def test_with_keys_in_redis_nobody_is_let_in_without_one(tmp_path: Path) -> None:
+    """Though anonymous callers are allowed: that is said for as long as there are no keys."""
+    with _redis(tmp_path) as redis:
+        settings = _settings(TALLYSTICK_KEYS_IN_REDIS="1", TALLYSTICK_REDIS_URL=redis.url)
+        assert settings.allow_anonymous
+        async with client_of(create_app(settings)) as client:
+            answer = await client.post("/v1/countTokens", json={"model": "gpt-4o", "text": "hello"})
+    assert answer.status_code in (401, 503), "503 until the keys have been read"
+    assert answer.json()["error"]["code"] in ("unauthorized", "keys_unavailable")
 
 
 def test_variables_name_settings_or_are_compose_s_own() -> None:

@@ -82,6 +82,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[
             _refused(count, {"model": "no-such-model", "text": "hello"})
             _send(usage, {"model": "gpt-4o", "counted_tokens": 11, "usage": {"prompt_tokens": 12,
                                                                             "completion_tokens": 3}})
+            for path in ("/livez", "/metrics"):
+                _send(server.url + path)
             ledger = _send(f"{usage}?format=prometheus")
             yield _named(_families(ledger) + _families(_scrape(f"{server.url}/metrics")))
     finally:
