@@ -132,13 +132,16 @@ def _open_sentinel(address: RedisAddress, seconds: float, connections: int) -> C
     from redis.retry import Retry  # noqa: PLC0415
     from redis.sentinel import Sentinel  # noqa: PLC0415
 
+    from service.redis_sentinel import PlainConnection, TlsConnection  # noqa: PLC0415  imports redis
+
     options = {**_options(address, seconds), "retry": Retry(NoBackoff(), 0)}
     login = {name: options.pop(f"sentinel_{name}", None) for name in ("username", "password")}
     of_sentinels = {name: value for name, value in options.items() if name not in ("db", "username", "password")}
     sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]
         address.nodes, sentinel_kwargs={**of_sentinels, **login}, max_connections=connections, **options
     )
-    client: Client = sentinel.master_for(address.master)
+    kind = TlsConnection if options.get("ssl") else PlainConnection
+    client: Client = sentinel.master_for(address.master, connection_class=kind)
     return client
 
 

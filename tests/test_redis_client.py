@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.redis_client import SCHEMES, open_redis, parse_redis_url, reason_of, redis_errors
-from tests.redis_server import RedisServer, redis_server
+from service.redis_client import SCHEMES, UNREACHABLE, open_redis, parse_redis_url, reason_of, redis_errors
+from tests.redis_server import RedisServer, redis_sentinel, redis_server
+from tests.serving.test_workers_live import until
 
 
 @pytest.mark.parametrize(("url", "kind", "nodes", "master", "one"), [
@@ -111,3 +112,22 @@ def test_tls_checks_the_certificate(tls: tuple[RedisServer, Path]) -> None:
         stranger.get("k")
     stranger.close()
     assert reason_of(refused.value) == "refused"
+
+
+@pytest.mark.redis
+def test_a_master_that_nobody_follows_any_more_is_left_for_the_one_that_the_sentinels_name() -> None:
+    """It was away while another was promoted, and does not know it yet: what it took would be lost."""
+    with redis_sentinel() as (master, port), redis_server("--replicaof", f"127.0.0.1 {master.port}") as replica:
+        client: Any = open_redis(parse_redis_url(f"redis+sentinel://127.0.0.1:{port}/counts"), 2.0)
+        client.set("key", "1")
+        with master.client() as admin, replica.client() as promoted:
+            admin.config_set("min-replicas-to-write", 1)
+            until(lambda: admin.info("replication")["connected_slaves"] == 1)
+            promoted.replicaof("NO", "ONE")
+            until(lambda: admin.info("replication")["connected_slaves"] == 0)
+            with pytest.raises(redis_errors()) as refused:
+                client.eval("return redis.call('SET', KEYS[1], '2')", 1, "key")
+            assert reason_of(refused.value) in UNREACHABLE
+            assert not client.connection_pool._available_connections[0].is_connected
+            assert admin.get("key") == b"1"
+        client.close()
