@@ -10,7 +10,7 @@ import pytest
 
 from scripts.deploy_files import FILES
 from service.settings import Settings
-from tests.deploy.files import DEPLOY, SETTINGS
+from tests.deploy.files import COMPOSE_FILE, DEPLOY, SETTINGS
 from tests.live import ROOT
 
 
@@ -41,3 +41,11 @@ def test_every_setting_is_in_the_example_with_its_default(monkeypatch: pytest.Mo
     for name in Settings.model_fields:
         if name != "threads":  # the cores of this machine
             assert getattr(said, name) == getattr(defaults, name), name
+
+
+def test_every_setting_that_is_named_is_one() -> None:
+    """In whatever file of deploy/, comments included."""
+    files = [path for path in (*DEPLOY.rglob("*"), COMPOSE_FILE) if path.is_file()]
+    named = {(path.name, name) for path in files for name in re.findall(r"TALLYSTICK_[A-Z_]*[A-Z]", path.read_text())}
+    assert len(named) > 60
+    assert {(path, name) for path, name in named if name not in SETTINGS} == set()
