@@ -16,6 +16,7 @@ PARTS: Mapping[str, str] = {
     "batch": "Batches",
     "start": "Start and memory",
     "sizing": "What an instance needs",
+    "corpus": "A corpus of files",
     "probes": "Probes beside large bodies",
     "growth": "Growth",
     "shared": "The shared cache",

@@ -162,6 +162,9 @@ def _print_table(outcome: Outcome) -> None:
     if not totals.is_clean:
         kinds = ", ".join(f"{code} {number}" for code, number in sorted(totals.codes.items()))
         _say(f"not counted: {all_sums.failed} records, {totals.failed_files} files ({kinds})")
+    if outcome.resumed and not outcome.bytes:
+        _say("an earlier run has counted all of it")
+        return
     _say(f"{outcome.bytes:,} bytes in {outcome.seconds:,.1f} s: {_speed(outcome):,.1f} MB/s")
 
 

@@ -88,8 +88,8 @@ def _ends(inputs: Sequence[Input]) -> list[int]:
 
 
 def _left(inputs: Sequence[Input], start: Position) -> int:
-    packed = 4  # a compressed file holds more than it is long
-    return sum(item.bytes * (packed if item.packed else 1) for item in inputs[start.input:]) - start.read
+    """Bytes that are to be counted, more or less: what is compressed holds more than it is long."""
+    return sum(item.bytes * (4 if item.packed or item.form == "parquet" else 1) for item in inputs[start.input:])
 
 
 def job_of(inputs: Sequence[Input], question: Question) -> Mapping[str, Json]:
