@@ -11,7 +11,7 @@ from service.dialects.native_schema import ErrorBand, WarningItem
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class _Head(_Answer):

@@ -42,7 +42,7 @@ class CountBody(BaseModel):
 
 
 class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class ErrorBand(_Answer):
