@@ -15,7 +15,10 @@ from tests.live import ROOT
 
 FOLDERS = ("docs", "deploy", "examples", "benchmarks", "tokenizers_data")
 
-DOCUMENTS = sorted({*ROOT.glob("*.md"), *(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.md"))})
+DOCUMENTS = sorted(
+    {*ROOT.glob("*.md"), *(file for folder in FOLDERS for file in (ROOT / folder).glob("**/[!.]*.md"))}
+    - {*ROOT.glob("*/.*/**/*.md")}
+)
 
 NOT_SETTINGS = {"TALLYSTICK_NO_SKIPS"}
 """Of the tests' own."""
