@@ -84,7 +84,7 @@ def main() -> int:
         text, wrong = run(kinds)
         problems += wrong
         print(f"   ({time.perf_counter() - began:.0f} s)", flush=True)
-        report.write(title, text)
+        report.write(title, text, [row[0] for row in PARTS.values()])
     print("all is right" if not problems else "\n".join(["NOT RIGHT:", *problems]))
     return int(bool(problems))
 

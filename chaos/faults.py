@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chaos import abuse
@@ -18,6 +18,9 @@ from tests.redis_server import RedisServer
 
 OUT_SECONDS = 4.0
 """How long something is gone or hangs: several times every timeout in between."""
+
+AGAIN = "to ask again for a budget until a replica takes over"
+AGAIN_OR_FORGOTTEN = f"{AGAIN}; Redis forgets what its old master took in the moment it went on"
 
 # ---------------------------------------------------------------- the service
 
@@ -89,8 +92,9 @@ def _hang(server: RedisServer) -> None:
 SERVICE: tuple[Fault, ...] = (
     Fault("kill -9 a worker of each instance", kill_workers,
           "the proxy asks another instance; up to a second of the ledger dies with a worker", kills=True),
-    Fault("kill -9 the parent of an instance", kill_parent, "its workers finish and end by themselves", kills=True),
-    Fault("kill -9 an instance, all of it", kill_instance, "as with a worker", kills=True),
+    Fault("kill -9 the parent of an instance", kill_parent,
+          "its workers finish and end by themselves; what is sent to it while it starts waits for it", kills=True),
+    Fault("kill -9 an instance, all of it", kill_instance, "as above", kills=True),
     Fault("SIGTERM, rolling restart of both", roll, "to reserve again where the connection had just closed"),
 )
 
@@ -119,15 +123,32 @@ def kill_master(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def hang_master(topology: Topology, _: Sequence[Kind]) -> None:
-    """It hangs until another was promoted, and then goes on as if nothing had been."""
-    (master,) = topology.store.masters
+    """It hangs until another was promoted and is followed, and then goes on as if nothing had been."""
+    _hang_master(topology.store, lambda others: sum(_follows_one_of(one, others) for one in others) == 1)
+
+
+def hang_master_briefly(topology: Topology, _: Sequence[Kind]) -> None:
+    """It goes on as soon as another was promoted, while a replica still follows it."""
+    _hang_master(topology.store, lambda others: any(is_master(one) for one in others))
+
+
+def _hang_master(store: Store, is_over: Callable[[Sequence[RedisServer]], bool]) -> None:
+    (master,) = store.masters
+    others = [one for one in store.servers if one is not master]
     pause(master)
     try:
-        others = [one for one in topology.store.servers if one is not master]
-        until(lambda: any(is_master(one) for one in others), "a replica is promoted")
+        until(lambda: is_over(others), "a replica is promoted")
     finally:
         resume(master)
     until(lambda: _follows(master), "the old master follows the new one")
+
+
+def _follows_one_of(server: RedisServer, others: Sequence[RedisServer]) -> bool:
+    with server.client() as client:
+        info: Any = client.info("replication")
+    return info["role"] == "slave" and info["master_link_status"] == "up" and (
+        info["master_port"] in {one.port for one in others}
+    )
 
 
 def _follows(server: RedisServer) -> bool:
@@ -137,8 +158,10 @@ def _follows(server: RedisServer) -> bool:
 
 
 SENTINEL: tuple[Fault, ...] = (
-    Fault("Sentinel: kill -9 the master", kill_master, "to ask again for a budget until a replica is promoted"),
-    Fault("Sentinel: the master hangs", hang_master, "to ask again for a budget until a replica is promoted"),
+    Fault("Sentinel: kill -9 the master", kill_master, AGAIN),
+    Fault("Sentinel: the master hangs", hang_master, AGAIN_OR_FORGOTTEN, forgets=True),
+    Fault("Sentinel: it hangs, and is back amid the failover", hang_master_briefly,
+          "as above; Redis forgets what its old master took until the last replica had left it", forgets=True),
 )
 
 # ---------------------------------------------------------------- a cluster
@@ -210,9 +233,8 @@ def _whole(store: Store) -> None:
 
 
 CLUSTER: tuple[Fault, ...] = (
-    Fault("Cluster: kill -9 the node with the budget", kill_node,
-          "to ask again for a budget until a replica takes over"),
-    Fault("Cluster: that node hangs", hang_node, "to ask again for a budget until a replica takes over"),
+    Fault("Cluster: kill -9 the node with the budget", kill_node, AGAIN),
+    Fault("Cluster: that node hangs", hang_node, AGAIN_OR_FORGOTTEN, forgets=True),
     Fault("Cluster: that node hangs, but not for long", hang_node_shortly, "to ask again for a budget"),
     Fault("Cluster: planned failover", fail_over),
 )

@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,7 +31,11 @@ server without any cache gave before; another client reserves and settles a budg
 - **budget again**: requests of the budget that were refused (503) or not answered, and which its client sent again: to
   reserve is the one thing that nobody else may repeat.
 - **ledger**: counts answered, but not in `GET /v1/usage` afterwards. It is written every second; what a process that is
-  killed has not written is lost with it, and no more than that.
+  killed has not written is lost with it, and no more than that. Where Redis itself forgot what it had acknowledged,
+  also the tokens that were settled and are not in the budget.
+- With Sentinel, set `min-replicas-to-write 1` and `min-replicas-max-lag 2` on every server, as here. A master that was
+  away while another was promoted goes on taking writes until the sentinels reach it, up to ten seconds later, and all
+  of them are lost; so it takes none, and the service turns to the new one.
 - After each fault it is checked, too, that the budget has spent exactly what was settled and holds nothing back, that
   open files are back to what they were, and that no process is left over.
 """
@@ -47,21 +51,24 @@ def table(outcomes: Iterable[Outcome]) -> str:
         rows.append((
             one.fault.name, f"{len(seen.records):,}", f"{len(seen.records) - seen.number('lost'):,}",
             str(seen.number("wrong")), str(seen.number("lost")), f"{seen.worst:.2f} s", f"{one.healthy:.1f} s",
-            f"{one.book.asked_again} of {one.book.granted + one.book.settled:,}",
-            str(-one.missing_calls) if one.missing_calls else "0", one.fault.part,
+            f"{one.book.asked_again} of {one.book.granted + one.book.settled:,}", _missing(one), one.fault.part,
         ))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def write(title: str, text: str) -> None:
-    """Put the section in the place of its older self, or at the end."""
-    section = f"## {title}\n\n{_where()}\n\n{text.strip()}\n"
-    old = FILE.read_text("utf-8") if FILE.exists() else HEAD
-    pattern = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-    new = pattern.sub(lambda _: f"{section}\n", old) if pattern.search(old) else f"{old.rstrip()}\n\n{section}"
-    head_ends = re.search(r"^## ", new, re.MULTILINE)
-    assert head_ends is not None
-    FILE.write_text(f"{HEAD.rstrip()}\n\n{new[head_ends.start():].rstrip()}\n", "utf-8")
+def _missing(one: Outcome) -> str:
+    calls = f"-{one.missing_calls}" if one.missing_calls else "0"
+    return f"{calls}; {one.missing_spent} of {one.book.tokens:,} tokens settled" if one.missing_spent else calls
+
+
+def write(title: str, text: str, order: Sequence[str], file: Path = FILE) -> None:
+    """Put the section in the place of its older self; sections stand in `order`, and those of no title in it go."""
+    old = file.read_text("utf-8") if file.exists() else ""
+    sections = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in f"\n{old}".split("\n## ")[1:]}
+    sections[title] = f"{_where()}\n\n{text.strip()}"
+    kept = [f"## {name}\n\n{sections[name]}" for name in order if name in sections]
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("\n\n".join((HEAD.strip(), *kept)) + "\n", "utf-8")
 
 
 def _where() -> str:

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.client import Address
@@ -27,14 +27,26 @@ class Book:
     """What a client knows of its budget. `asked_again` are requests that were refused (503) or not answered."""
 
     granted: int = 0
-    settled: int = 0
-    tokens: int = 0
+    settlements: list[tuple[float, int]] = field(default_factory=list)
+    """When each was answered (time.monotonic), and its tokens."""
     asked_again: int = 0
     unsettled: int = 0
     forgotten: int = 0
     """Leases that the service says it never gave: Redis lost what it had answered."""
     wrong: int = 0
     """Answers that make no sense: a refusal, or a settlement charged with another amount."""
+
+    @property
+    def settled(self) -> int:
+        return len(self.settlements)
+
+    @property
+    def tokens(self) -> int:
+        return sum(tokens for _, tokens in self.settlements)
+
+    def settled_between(self, start: float, end: float) -> int:
+        """Tokens."""
+        return sum(tokens for at, tokens in self.settlements if start <= at <= end)
 
 
 class Spender:
@@ -77,8 +89,7 @@ class Spender:
         while time.monotonic() < deadline:
             status, settled = self._ask("settle", {"lease_id": lease_id, "tokens": tokens})
             if status == 200:
-                self.book.settled += 1
-                self.book.tokens += tokens
+                self.book.settlements.append((time.monotonic(), tokens))
                 self.book.wrong += (settled["billed"], settled["state"]) != (tokens, "settled")
                 return
             if status == 404:

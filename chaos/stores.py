@@ -26,6 +26,11 @@ from tests.redis_server import RedisServer, free_port
 Shape = Literal["server", "sentinel", "cluster"]
 
 KEPT = ("--appendonly", "yes", "--appendfsync", "everysec")
+
+FOLLOWED = ("--repl-diskless-sync-delay", "0", "--min-replicas-to-write", "1", "--min-replicas-max-lag", "2")
+"""A master that nobody follows takes no writes: one that was away while another was promoted would go on, and all that
+it took in the ten seconds until the sentinels reach it would be lost."""
+
 MASTER = "counts"
 DOWN_MS = 1_000
 """How long a node is silent before others take it for dead: sentinels and nodes of a cluster alike."""
@@ -127,10 +132,8 @@ def _one(stack: ExitStack, environment: dict[str, str]) -> Store:
 
 def _sentinel(stack: ExitStack, _: dict[str, str]) -> Store:
     """A master, two replicas, three sentinels of which two must agree."""
-    master = _server(stack, "--repl-diskless-sync-delay", "0")
-    replicas = [
-        _server(stack, "--replicaof", f"127.0.0.1 {master.port}", "--repl-diskless-sync-delay", "0") for _ in range(2)
-    ]
+    master = _server(stack, *FOLLOWED)
+    replicas = [_server(stack, "--replicaof", f"127.0.0.1 {master.port}", *FOLLOWED) for _ in range(2)]
     for replica in replicas:
         until(lambda replica=replica: _replicates(replica), "a replica follows")  # type: ignore[misc]
     guards = [_guard(stack, master.port) for _ in range(3)]
