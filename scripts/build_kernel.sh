@@ -16,5 +16,5 @@ fi
 for folder in tiling words; do
     build "$folder" "$folder/kernel.wasm"
     chmod 644 "$folder/kernel.wasm"
-    { (cd "$folder" && sha256sum kernel.c kernel.wasm); "$clang" --version | head -n 1; } > "$folder/kernel.built"
+    { (cd "$folder" && sha256sum *.[ch] kernel.wasm); "$clang" --version | head -n 1; } > "$folder/kernel.built"
 done

@@ -1,11 +1,11 @@
-"""Compare the word counters (legacy Claude, Gemma 3) with Hugging Face tokenizers on texts that nobody would write.
+"""Compare the word counters with tiktoken and Hugging Face tokenizers on texts that nobody would write.
 
     python -m scripts.fuzz_words --seconds 60                # random texts; the seed is printed
     python -m scripts.fuzz_words --natural 16                # megabytes of translation catalogues, many scripts
     python -m scripts.fuzz_words --every                     # every code point in SURROUNDINGS; two minutes
 
-Every text is counted whole, and in blocks of 80 characters. Hugging Face is right; the exit status is 1 if anything
-differs.
+Every text is counted whole, and in blocks of 80 characters. The reference engine is right; the exit status is 1 if
+anything differs.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from collections.abc import Iterator
 from scripts.fuzz_tiling import Texts, catalogue_texts
 from service.tokenizers.data import read_verified
 from service.tokenizers.registry import get_tokenizer
+from service.tokenizers.rows import RANK_SCHEMES
 from service.tokenizers.words.kernel import KernelPool
-from service.tokenizers.words.tables import unpack
+from service.tokenizers.words.tables import WordTables, of_ranks, unpack
 from service.tokenizers.words.tokenizer import WordTokenizer
 
-NAMES = ("claude", "gemma3")
+NAMES = ("claude", "gemma3", "o200k_base", "cl100k_base")
 SMALL_BLOCK = 80
 PARTS = (
     "<unused7>", "<unused6241>", "<unused>", "<b>", "</b>", "</table>", "<blockquote>", "<", ">", "> </", "<<b>>", "[",
     "[multimodal]", "<mask>", "<bos>", "<start_of_turn>", "\u2581", "\u2581\u2581", " \u2581", "\u2581 ", "<EOT>",
-    "'s", "'ll", "'Re", "\uff21", "\ufb01", "\u1100\u1161\u11a8", "e\u0301", "\u0301\u0323", "\uac00\u11a8", "\u3131",
+    "'s", "'ll", "'Re", "'\u017f", "'LL", "/\n/", "\r\n\r\n ", "ABC", "\u01c5", "\u02b0", "\u4e2dA", "123", "\u00b2",
+    "\u2167", "\uff21", "\ufb01", "\u1100\u1161\u11a8", "e\u0301", "\u0301\u0323", "\uac00\u11a8", "\u3131",
 )
 SURROUNDINGS = ("a{0}b {0}{0}1{0}", "{0}\u0301{0} {0}\u11a8.{0}\uac00{0}\u3099")
 """A code point beside letters, digits, blanks and itself; before marks and jamo that may join it, after a syllable."""
@@ -64,15 +66,21 @@ def compare(text: str) -> Iterator[str]:
             counter._count_short.cache_clear()
             got = counter.count(text)
             if got != expected:
-                yield f"DIFFERENT {name} {way}: {got}, Hugging Face {expected}: {text[:300]!a}"
+                yield f"DIFFERENT {name} {way}: {got}, reference {expected}: {text[:300]!a}"
         counter.kernels = whole
+
+
+def tables_of(name: str) -> WordTables:
+    if name in RANK_SCHEMES:
+        return of_ranks(RANK_SCHEMES[name], read_verified(name), {})
+    return unpack(read_verified(f"{name}-words"))
 
 
 def _counters() -> Iterator[tuple[str, WordTokenizer, KernelPool]]:
     for name in NAMES:
         counter = get_tokenizer(name, "fast")
         assert isinstance(counter, WordTokenizer)
-        yield name, counter, KernelPool(unpack(read_verified(f"{name}-words")), SMALL_BLOCK)
+        yield name, counter, KernelPool(tables_of(name), SMALL_BLOCK)
 
 
 COUNTERS = tuple(_counters())

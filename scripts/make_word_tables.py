@@ -1,10 +1,11 @@
-"""Make `tokenizers_data/*.words.gz`: what `service.tokenizers.words` counts with, derived from a tokenizer.json.
+"""Make `tokenizers_data/*.words.gz`: what `service.tokenizers.words` counts with, derived from a tokenizer.json; and
+`kinds.bin.gz` in that package, what OpenAI's patterns take each character for.
 
     python scripts/make_word_tables.py            rewrite the files; prints what the manifest must say
     python scripts/make_word_tables.py --check    derive only, and compare with the manifest; nothing is written
 
-How an engine cuts and normalises is found by asking Hugging Face tokenizers about every code point, not by versions of
-Unicode. Whatever the counting takes for granted of a vocabulary is asserted here.
+How an engine cuts and normalises is found by asking it (Hugging Face tokenizers, tiktoken) about every code point, not
+by versions of Unicode. Whatever the counting takes for granted of a vocabulary is asserted here.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import tiktoken
 from tokenizers import normalizers, pre_tokenizers
 
 from service.tokenizers.byte_alphabet import LETTER_OF
@@ -37,12 +39,15 @@ from service.tokenizers.words.tables import (
 )
 
 ASTRAL = "\U00010000"
-SPACE, OTHER, CHANGES, JOINS = 2, 3, 4, 8
-"""Kinds, as in kernel.c; letters and numbers are 0 and 1."""
+KINDS = (r"\p{Lu}\p{Lt}", r"\p{Ll}", r"\p{Lm}\p{Lo}", r"\p{M}", r"\p{N}", r"\s", r"\r\n")
+CASELESS, NUMBER, SPACE, OTHER, CHANGES, JOINS = 2, 4, 5, 7, 8, 16
+"""`enum kind` of tables.h."""
+PROBES = (("a", CASELESS), ("1", NUMBER), ("\n", SPACE), ("!", OTHER))
 GROWTH = 3
 """Times its bytes that a character may become in the kernel."""
 NFKC = normalizers.NFKC().normalize_str
 DATA = Path(__file__).resolve().parent.parent / "tokenizers_data"
+KINDS_FILE = DATA.parent / "service" / "tokenizers" / "words" / "kinds.bin.gz"
 MARK = "\u2581"
 SECTIONS = dict[str, bytes]
 
@@ -96,13 +101,30 @@ def kind_pages(unstable: Container[str], changes: Container[str]) -> tuple[bytes
     split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str
     kinds = bytearray(sys.maxunicode + 1)
     for letter in scalars():
-        alone = (kind for kind, before in enumerate("a1\n!") if len(split(before + letter)) == 1)
+        alone = (kind for before, kind in PROBES if len(split(before + letter)) == 1)
         kinds[ord(letter)] = next(alone, OTHER) if letter not in " \n" else SPACE
         if letter in unstable:
             kinds[ord(letter)] |= CHANGES if letter in changes else JOINS
+    return in_pages(kinds)
+
+
+def in_pages(kinds: bytearray) -> tuple[bytes, bytes]:
     pages: dict[bytes, int] = {}
     places = [pages.setdefault(bytes(kinds[at : at + PAGE]), len(pages)) for at in range(0, len(kinds), PAGE)]
     return struct.pack(f"<{len(places)}H", *places), b"".join(pages)
+
+
+def tiktoken_kinds() -> bytes:
+    """The same for OpenAI's patterns: what each class matches in tiktoken, which passes over all that none matches."""
+    bytes_only = {bytes([byte]): byte for byte in range(256)}
+    text = "".join(scalars())
+    kinds = bytearray([OTHER]) * (sys.maxunicode + 1)
+    for kind, pattern in enumerate(KINDS):
+        encoding = tiktoken.Encoding("kinds", pat_str=f"[{pattern}]", mergeable_ranks=bytes_only, special_tokens={})
+        for letter in encoding.decode_bytes(encoding.encode_ordinary(text)).decode():
+            assert kinds[ord(letter)] == OTHER or letter in "\r\n"
+            kinds[ord(letter)] = kind
+    return b"".join(in_pages(kinds))
 
 
 def find_unstable() -> list[str]:
@@ -208,7 +230,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args()
-    wrong = 0
+    kinds = tiktoken_kinds()
+    wrong = int(not KINDS_FILE.exists() or gzip.decompress(KINDS_FILE.read_bytes()) != kinds)
+    print(f"{'WRONG' if wrong else 'ok':5}  {KINDS_FILE.name}")
+    if not options.check:
+        KINDS_FILE.write_bytes(gzip.compress(kinds, 9, mtime=0))
     for name in DERIVED:
         content = derive(name)
         sha256, row = hashlib.sha256(content).hexdigest(), shipped_files().get(name)

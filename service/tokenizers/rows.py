@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import cast
@@ -17,6 +17,7 @@ from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.data import DataFile, shipped_files
 from service.tokenizers.golden import find_golden_answers
 from service.tokenizers.vocabulary import Vocabulary
+from service.tokenizers.words.tables import Scheme, WordTables
 
 logger = logging.getLogger(__name__)
 
@@ -93,11 +94,22 @@ def _rank_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
 
 def _rank_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
     from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
+    from service.tokenizers.words import tables  # noqa: PLC0415
 
     pattern = patterns.RANK_PATTERNS[row.name]
-    return SplintrTokenizer.from_ranks(
-        row.name, row.fingerprint(), supply.read(row.file.tokenizer), pattern.plain_regex, pattern.specials
-    )
+
+    def splintr() -> Vocabulary:
+        ranks = supply.read(row.file.tokenizer)
+        return SplintrTokenizer.from_ranks(row.name, row.fingerprint(), ranks, pattern.plain_regex, pattern.specials)
+
+    def read() -> tables.WordTables:
+        return tables.of_ranks(RANK_SCHEMES[row.file.tokenizer], supply.read(row.file.tokenizer), pattern.specials)
+
+    return _by_words(row, supply, read, splintr)
+
+
+RANK_SCHEMES: Mapping[str, Scheme] = {"o200k_base": "o200k", "cl100k_base": "cl100k"}
+"""File of ranks -> the pattern that it is cut by."""
 
 
 def _merge_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
@@ -106,29 +118,33 @@ def _merge_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
     return MergeBpe(row.name, row.fingerprint(), supply.read(row.file.tokenizer))
 
 
-def splintr_of(row: TokenizerRow, supply: Supply) -> Vocabulary:
-    """The fast engine of a merge list that finds ids."""
+def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
     from service.tokenizers.detours import detours_of  # noqa: PLC0415
     from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
+    from service.tokenizers.words import tables  # noqa: PLC0415
 
-    return SplintrTokenizer.from_json(
-        row.name, row.fingerprint(), supply.read(row.file.tokenizer), detours_of(row.name),
-        cast("Callable[[], VocabularyTokenizer]", supply.reference),
-    )
+    def splintr() -> Vocabulary:
+        return SplintrTokenizer.from_json(
+            row.name, row.fingerprint(), supply.read(row.file.tokenizer), detours_of(row.name),
+            cast("Callable[[], VocabularyTokenizer]", supply.reference),
+        )
+
+    return _by_words(row, supply, lambda: tables.unpack(supply.read(f"{row.file.tokenizer}-words")), splintr)
 
 
-def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
+def _by_words(
+    row: TokenizerRow, supply: Supply, read: Callable[[], WordTables], splintr: Callable[[], Vocabulary]
+) -> Tokenizer:
+    """Counts by the kernel and ids by splintr; all by splintr where the kernel does not run."""
     from service.tokenizers.wasm import WasmUnavailable  # noqa: PLC0415
     from service.tokenizers.words.tokenizer import WordTokenizer  # noqa: PLC0415
 
+    reference = cast("Callable[[], Vocabulary]", supply.reference)
     try:
-        return WordTokenizer(
-            row.name, row.fingerprint(), supply.read(f"{row.file.tokenizer}-words"),
-            fast=lambda: splintr_of(row, supply), reference=cast("Callable[[], Vocabulary]", supply.reference),
-        )
+        return WordTokenizer(row.name, row.fingerprint(), read(), fast=splintr, reference=reference)
     except WasmUnavailable as reason:
         logger.warning("tokenizer %s counts without its kernel: %s", row.name, reason)
-        return splintr_of(row, supply)
+        return splintr()
 
 
 def _bundled_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:

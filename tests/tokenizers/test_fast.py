@@ -103,7 +103,7 @@ def test_a_json_without_added_tokens_is_refused() -> None:
 
 def test_long_words_do_not_pile_up_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.tokenizers.fast.CACHE_CHARACTERS", 1_600_000)
-    fast = get_tokenizer("cl100k_base", "fast")
+    fast = splintr("cl100k_base")
     assert isinstance(fast, SplintrTokenizer)
     fast._core.clear_cache()
     word = "".join(random.Random(7).choices("abcdef", k=100_000))
@@ -113,7 +113,7 @@ def test_long_words_do_not_pile_up_in_the_cache(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_cache_is_emptied_before_it_grows_without_bound() -> None:
-    fast = get_tokenizer("o200k_base", "fast")
+    fast = splintr("o200k_base")
     assert isinstance(fast, SplintrTokenizer)
     cache = ChunkCache(fast._core)
     fast.count("some distinct words to remember")

@@ -27,15 +27,15 @@ PROSE = "It's 42 o'clock; the WIRED foxes don't care: 안녕하세요, dear read
 
 
 def test_the_built_kernel_is_of_this_source() -> None:
-    noted = dict(reversed(line.split()) for line in (FOLDER / "kernel.built").read_text().splitlines()[:2])
-    for name in ("kernel.c", "kernel.wasm"):
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == noted[name]
+    noted = dict(reversed(line.split()) for line in (FOLDER / "kernel.built").read_text().splitlines()[:-1])
+    parts = [*FOLDER.glob("*.[ch]"), FOLDER / "kernel.wasm"]
+    assert noted == {part.name: hashlib.sha256(part.read_bytes()).hexdigest() for part in parts}
 
 
 @pytest.mark.skipif(not (shutil.which("clang") and shutil.which("wasm-ld")), reason="no compiler for WebAssembly")
 def test_the_build_is_reproducible(tmp_path: Path) -> None:
     version = subprocess.run(["clang", "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
-    if version != (FOLDER / "kernel.built").read_text().splitlines()[2]:
+    if version != (FOLDER / "kernel.built").read_text().splitlines()[-1]:
         pytest.skip("another compiler")
     built = tmp_path / "kernel.wasm"
     subprocess.run(["sh", ROOT / "scripts" / "build_kernel.sh", built, "words"], check=True, timeout=60)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tokenizers import normalizers, pre_tokenizers
 
-from scripts.make_word_tables import added, derive
+from scripts.make_word_tables import added, derive, tiktoken_kinds
 from service.tokenizers.data import read_verified, shipped_files
-from service.tokenizers.words.tables import ADDED_BYTES, PAGE, Header, WordTables, beside_bit, pack, unpack
+from service.tokenizers.words.tables import ADDED_BYTES, PAGE, Header, WordTables, beside_bit, of_ranks, pack, unpack
 
 GEMMA, CLAUDE = (unpack(read_verified(f"{name}-words")) for name in ("gemma3", "claude"))
 
@@ -72,8 +72,18 @@ def test_kinds_are_how_hugging_face_cuts() -> None:
     for code in (*range(0x80), *range(0x80, 0x110000, 101)):
         if 0xD800 <= code < 0xE000 or chr(code) in " \n":
             continue
-        kind = kinds[pages[code // PAGE] * PAGE + code % PAGE] & 3
-        assert [len(split(before + chr(code))) == 1 for before in "a1\n!"] == [number == kind for number in range(4)]
+        kind = kinds[pages[code // PAGE] * PAGE + code % PAGE] & 7
+        assert [len(split(before + chr(code))) == 1 for before in "a1\n!"] == [kind == one for one in (2, 4, 5, 7)]
+
+
+def test_openais_kinds_are_how_tiktoken_reads_the_classes_of_its_patterns() -> None:
+    tables = of_ranks("o200k", b"", {})
+    assert bytes(tables.sections["kind_pages"]) + bytes(tables.sections["kinds"]) == tiktoken_kinds()
+    pages = struct.unpack(f"<{len(tables.sections['kind_pages']) // 2}H", tables.sections["kind_pages"])
+    letters = "A\u01c5a\u02b0\uac00\u0301\u00bd \u3000\r\n!\u20ac"
+    assert [tables.sections["kinds"][pages[ord(letter) // PAGE] * PAGE + ord(letter) % PAGE] for letter in letters] == [
+        0, 0, 1, 2, 2, 3, 4, 5, 5, 6, 6, 7, 7,
+    ]
 
 
 def test_changes_are_hugging_faces_nfkc() -> None:

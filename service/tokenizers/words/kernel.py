@@ -33,12 +33,12 @@ MARGIN = 64
 GROWTH = 4
 """A block and what it becomes when it is normalised, in lengths of the block."""
 
-_SCHEMES: tuple[Scheme, ...] = ("between_characters", "gpt2")
+_SCHEMES: tuple[Scheme, ...] = ("between_characters", "gpt2", "cl100k", "o200k")
 _SECTIONS = (
-    "made", "byte_ids", "characters", "beside", "beside_bits", "added", "kind_pages", "kinds", "changes",
-    "change_bytes",
+    "made", "tokens", "byte_ids", "characters", "beside", "beside_bits", "added", "kind_pages", "kinds",
+    "changes", "change_bytes",
 )
-_HEAD = "<16I"
+_HEAD = "<17I"
 
 
 class Unnormal(Exception):
@@ -53,7 +53,6 @@ class _Layout:
     head: bytes
     sections: tuple[tuple[str, int], ...]
     text: int
-    merges: int
 
 
 class Kernel:
@@ -63,6 +62,7 @@ class Kernel:
         self._instance = instance
         self._layout = layout
         self._block = block
+        self._longest_token = 0
         instance.call("setup", layout.start)
         self._rest_at: int = instance.call("rest_at")
         self._count = instance.function("count")
@@ -77,14 +77,20 @@ class Kernel:
         for name, at in layout.sections:
             instance.write(tables.sections[name], at)
         kernel = cls(instance, layout, block)
-        instance.write(tables.sections["sides"], layout.text)  # only for now: texts will lie there
-        instance.call("build", layout.text, layout.merges)
+        merges = tables.sections["ranks" if tables.is_by_ranks else "sides"]
+        instance.write(merges, layout.text)  # only for now: texts will lie there
+        if not tables.is_by_ranks:
+            instance.call("build_pairs", layout.text, tables.merges)
+        elif instance.call("build_ranks", layout.text, len(merges)) != tables.merges:
+            raise ValueError("not a file of ranks")
+        kernel._longest_token = instance.call("get_longest_token")
         return kernel
 
     def clone(self) -> Kernel:
         """Another with the same tables; this one may be counting meanwhile."""
         instance = Instance(_module())
         instance.copy(self._instance, self._layout.start, self._layout.text)
+        instance.call("set_longest_token", self._longest_token)
         return Kernel(instance, self._layout, self._block)
 
     def count(self, text: str, *, is_normal: bool = False) -> int | None:
@@ -165,21 +171,21 @@ def _module() -> Module:
 
 
 def _lay_out(tables: WordTables, start: int) -> _Layout:
-    merges = len(tables.sections["sides"]) // 8
-    slots = int(merges * SLOTS_A_MERGE) + 1
+    slots = int(tables.merges * SLOTS_A_MERGE) + 1
+    sizes = dict.fromkeys(_SECTIONS, 0) | {name: len(section) for name, section in tables.sections.items()}
+    sizes["tokens"] = sizes.get("ranks", 0) * 3 // 4 + MARGIN  # at least what its base64 is decoded to
     at = start + struct.calcsize(_HEAD)
     places: dict[str, int] = {}
     for name in _SECTIONS:
         at += -at % 8
         places[name] = at
-        at += len(tables.sections.get(name, b""))
+        at += sizes[name]
     pairs = at + -at % 8
-    sizes = {name: len(section) for name, section in tables.sections.items()}
     head = struct.pack(
-        _HEAD, _SCHEMES.index(tables.header.scheme), pairs, slots, places["made"], places["byte_ids"],
-        places["characters"], sizes.get("characters", 0) // 8, places["beside"], places["beside_bits"],
-        places["added"], sizes.get("added", 0) // ADDED_BYTES, places["kind_pages"], places["kinds"], places["changes"],
-        sizes.get("changes", 0) // 8, places["change_bytes"],
+        _HEAD, _SCHEMES.index(tables.header.scheme), pairs, slots, places["made"], places["tokens"], places["byte_ids"],
+        places["characters"], sizes["characters"] // 8, places["beside"], places["beside_bits"], places["added"],
+        sizes["added"] // ADDED_BYTES, places["kind_pages"], places["kinds"], places["changes"],
+        sizes["changes"] // 8, places["change_bytes"],
     )
     sections = tuple((name, at) for name, at in places.items() if name in tables.sections)
-    return _Layout(start, head, sections, pairs + 8 * slots, merges)
+    return _Layout(start, head, sections, pairs + 8 * slots)

@@ -6,12 +6,15 @@ that `kernel.c` explains (`struct tables`).
 
 from __future__ import annotations
 
+import gzip
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from typing import Literal
 
-Scheme = Literal["between_characters", "gpt2"]
+Scheme = Literal["between_characters", "gpt2", "cl100k", "o200k"]
 
 ADDED_BYTES = 16
 """Of an entry of `added`; the longest added token is shorter. As in kernel.c, like the next two."""
@@ -40,6 +43,16 @@ class WordTables:
     header: Header
     sections: Mapping[str, memoryview]
 
+    @property
+    def is_by_ranks(self) -> bool:
+        """Whether any neighbours merge that are a token together; otherwise there is a list of pairs that do."""
+        return "ranks" in self.sections
+
+    @property
+    def merges(self) -> int:
+        """How many pairs or ranks there are."""
+        return bytes(self.sections["ranks"]).count(b"\n") if self.is_by_ranks else len(self.sections["sides"]) // 8
+
 
 def beside_bit(first: int, second: int) -> int:
     """Where `beside_bits` has two code points."""
@@ -61,3 +74,13 @@ def unpack(content: bytes) -> WordTables:
         sections[name] = memoryview(content)[at : at + size]
         at += size
     return WordTables(Header(**head), sections)
+
+
+def of_ranks(scheme: Scheme, ranks: bytes, specials: Mapping[str, int]) -> WordTables:
+    """Those of a `.tiktoken` file, which the kernel reads itself; only how characters are cut is ours."""
+    kinds = gzip.decompress(files(__package__).joinpath("kinds.bin.gz").read_bytes())
+    pages = 2 * (sys.maxunicode + 1) // PAGE
+    sections = {
+        "ranks": memoryview(ranks), "kind_pages": memoryview(kinds)[:pages], "kinds": memoryview(kinds)[pages:],
+    }
+    return WordTables(Header(scheme, dict(specials), 0, []), sections)

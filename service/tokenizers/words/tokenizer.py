@@ -13,7 +13,7 @@ from service.tokenizers.vocabulary import Vocabulary
 
 from .kernel import KernelPool, Unnormal
 from .normalise import Normaliser
-from .tables import unpack
+from .tables import WordTables
 
 SHORT = 48
 """Characters of a text that is remembered whole: names and roles come again, and a call of the kernel takes 4 us."""
@@ -31,11 +31,10 @@ class WordTokenizer(Vocabulary):
     ids_apart = True
 
     def __init__(
-        self, name: str, fingerprint: str, content: bytes, *, fast: Callable[[], Vocabulary],
+        self, name: str, fingerprint: str, tables: WordTables, *, fast: Callable[[], Vocabulary],
         reference: Callable[[], Vocabulary],
     ) -> None:
-        """`content` is the file of tables. Raises WasmUnavailable where there is no kernel."""
-        tables = unpack(content)
+        """Raises WasmUnavailable where there is no kernel."""
         super().__init__(name, fingerprint, tables.header.specials, added_tokens=tables.header.added_tokens)
         self.kernels = KernelPool(tables)
         self._normaliser = Normaliser(tables.header.unstable)
