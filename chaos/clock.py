@@ -14,9 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import httpx
-
-from chaos.kinds import USAGE, Kind
+from chaos.kinds import USAGE, Kind, get_json
 from chaos.measure import Fault, Inject, Outcome, measure, warm_up
 from chaos.topology import Topology, open_topology
 from service.ledger.store import QUARTER_SECONDS
@@ -81,8 +79,7 @@ def jumping(clock: Clock, read: Callable[[Topology], float], *offsets: int) -> I
 
 def _of_service(topology: Topology) -> float:
     """The end of the quarter that the ledger writes to now."""
-    answer = httpx.get(f"{topology.url}{USAGE}", headers=topology.headers, timeout=30).json()
-    return datetime.fromisoformat(answer["to"]).timestamp()
+    return datetime.fromisoformat(get_json(f"{topology.url}{USAGE}", topology.headers)["to"]).timestamp()
 
 
 def _of_redis(topology: Topology) -> float:

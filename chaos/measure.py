@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-import httpx
-
-from chaos.kinds import Kind, ledger
+from chaos.kinds import Kind, get_json, ledger
 from chaos.load import Load, Seen
 from chaos.spender import Book, Spender
 from chaos.stores import until
@@ -74,7 +72,7 @@ class Account:
 
 def account(topology: Topology) -> Account:
     calls, tokens = ledger(topology.url, topology.headers)
-    budget = httpx.get(f"{topology.url}/v1/budgets/{BUDGET}", headers=topology.headers, timeout=30).json()
+    budget = get_json(f"{topology.url}/v1/budgets/{BUDGET}", topology.headers)
     return Account(calls, tokens, int(budget["spent"]), int(budget["held"]), topology.open_files())
 
 
@@ -151,12 +149,18 @@ def _check_ledger(outcome: Outcome, wanted: Account, after: Account, lately: tup
 
 
 def _settled(topology: Topology, wanted: Account, fault: Fault) -> Account:
-    """The account once it is as wanted, or cannot be waited for any longer; what may be missing is not waited for."""
+    """The account once it is as wanted, or cannot be waited for any longer; what may be missing is not waited for.
+    Raises RuntimeError where none can be had."""
     if fault.kills or fault.forgets:
         time.sleep(2 * FLUSH_SECONDS)
+    found: list[Account] = []
 
     def adds_up() -> bool:
-        now = account(topology)
+        try:
+            now = account(topology)
+        except (OSError, RuntimeError):  # Redis is asked again after a while, by each process
+            return False
+        found.append(now)
         return (
             (now.calls == wanted.calls or fault.kills or fault.forgets)
             and (now.spent == wanted.spent or fault.forgets)
@@ -165,4 +169,6 @@ def _settled(topology: Topology, wanted: Account, fault: Fault) -> Account:
 
     with suppress(RuntimeError):
         until(adds_up, "it adds up", SETTLED_SECONDS)
-    return account(topology)
+    if not found:
+        raise RuntimeError("ledger and budget cannot be read")
+    return found[-1]
