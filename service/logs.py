@@ -78,20 +78,19 @@ class LineHandler(logging.StreamHandler[TextIO]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting: list[str] = []
+        self._waiting: list[RequestRecord] = []
 
     def handle(self, record: logging.LogRecord) -> bool:
         if not isinstance(record, RequestRecord):
             self.flush()
             return super().handle(record)
-        line = self.format(record)
         with self._locked():
             if not self._waiting:
                 try:
                     asyncio.get_running_loop().call_soon(self.flush)
                 except RuntimeError:  # no loop runs in this thread
                     return super().handle(record)
-            self._waiting.append(line)
+            self._waiting.append(record)
         return True
 
     def flush(self) -> None:
@@ -99,7 +98,7 @@ class LineHandler(logging.StreamHandler[TextIO]):
         with self._locked():
             if self._waiting:
                 with suppress(ValueError, OSError):  # closed, or full: nobody is left to tell
-                    self.stream.write("\n".join(self._waiting) + "\n")
+                    self.stream.write("\n".join([*map(self.format, self._waiting), ""]))
                 self._waiting = []
             super().flush()
 
