@@ -75,6 +75,10 @@ class Instance:
         self.reserve(at + len(data))
         ctypes.memmove(self._begins + at, data if isinstance(data, bytes) else bytes(data), len(data))
 
+    def view(self, at: int, size: int) -> memoryview:
+        """A stretch of the memory to write to, until it grows."""
+        return memoryview((ctypes.c_ubyte * size).from_address(self._begins + at)).cast("B")
+
     def read(self, at: int, size: int) -> bytes:
         return ctypes.string_at(self._begins + at, size)
 
@@ -95,21 +99,27 @@ def errors() -> tuple[type[Exception], ...]:
 
 
 def _direct(store: Any, function: Any) -> Callable[[int, int], int]:
-    """wasmtime's own way asks for the types and wraps every value."""
+    """wasmtime's own way asks for the types and wraps every value; ctypes is quickest with plain addresses."""
     from wasmtime import Trap, WasmtimeError, _ffi  # noqa: PLC0415
 
-    context, pointer = store._context(), ctypes.byref(function._func)
-    values, trap = (_ffi.wasmtime_val_raw_t * 2)(), ctypes.POINTER(_ffi.wasm_trap_t)()
-    invoke, caught = _ffi.wasmtime_func_call_unchecked, ctypes.byref(trap)
+    pointer = ctypes.c_void_p
+    kind = ctypes.CFUNCTYPE(pointer, pointer, pointer, pointer, ctypes.c_size_t, pointer)
+    invoke = kind(("wasmtime_func_call_unchecked", _ffi.dll))
+    values, trap = (_ffi.wasmtime_val_raw_t * 2)(), pointer()
+    context = ctypes.cast(store._context(), pointer).value
+    called, given, caught = map(ctypes.addressof, (function._func, values, trap))
+    first_value, second_value = values
 
     def call(first: int, second: int) -> int:
-        values[0].i32, values[1].i32 = first, second
-        error = invoke(context, pointer, values, 2, caught)
+        first_value.i32, second_value.i32 = first, second
+        error = invoke(context, called, given, 2, caught)
         if error:
-            raise WasmtimeError._from_ptr(error)
+            raise WasmtimeError._from_ptr(ctypes.cast(error, ctypes.POINTER(_ffi.wasmtime_error_t)))
         if trap:
-            raise Trap._from_ptr(trap)
-        result: int = values[0].i32
+            found = ctypes.cast(trap, ctypes.POINTER(_ffi.wasm_trap_t))
+            trap.value = None
+            raise Trap._from_ptr(found)
+        result: int = first_value.i32
         return result
 
     return call

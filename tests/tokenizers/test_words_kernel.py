@@ -104,8 +104,10 @@ def test_without_memory_the_text_is_left_to_the_other_engine(monkeypatch: pytest
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(pool._first._instance, "write", fail)
+    monkeypatch.setattr(pool._first._instance, "reserve", fail)
     assert pool.count("hello") is None
+    monkeypatch.undo()
+    assert pool.count("hello") == 1
 
 
 def test_a_file_that_does_not_compile_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

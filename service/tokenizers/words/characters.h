@@ -54,7 +54,7 @@ static void count_between_characters(void) {
     u32 start = 0, before = 0, tokens;
     for (u32 i = 0, bytes; i < size; i += bytes) {
         if (i > start && before < 0x80) {
-            while (i < size && goes_on[before << 5 | text[i] >> 3] >> (text[i] & 7) & 1) before = text[i++];
+            while (goes_on[before << 5 | text[i] >> 3] >> (text[i] & 7) & 1) before = text[i++];
             if (i == size) break;
         }
         u32 here = read_character(text + i, &bytes);

@@ -45,23 +45,24 @@ EXPORT("rest_at") u32 rest_at(void) { return (u32)rest; }
 
 /* Tokens of the units of a block that certainly end in it; of all of it if `length_and_last` says that it is the last.
  * NONE where one is too long, ASK where `normal` is not set and the text must be normalised by the host. */
-static u32 count_units(const u8 *given, u32 length_and_last, int normal) {
+static u32 count_units(u8 *given, u32 length_and_last, int normal) {
     int last = length_and_last >> 31;
     text = given;
     size = length_and_last & 0x7FFFFFFF;
+    given[size] = STOP;
     set_certain(last);
     total = consumed = 0;
     is_normal = normal;
     if (tables.scheme == BETWEEN_CHARACTERS) count_between_characters();
-    else if (!count_by_pattern(last, (u8 *)given + size + LOOK_AHEAD)) return ASK;
+    else if (!count_by_pattern(last, given + size + LOOK_AHEAD)) return ASK;
     rest[0] = (u32)text + consumed;
     rest[1] = size - consumed;
     return total;
 }
 
 /* The memory behind the block is overwritten: three times its length. */
-EXPORT("count") u32 count(const u8 *given, u32 length_and_last) { return count_units(given, length_and_last, 0); }
+EXPORT("count") u32 count(u8 *given, u32 length_and_last) { return count_units(given, length_and_last, 0); }
 
-EXPORT("count_normal") u32 count_normal(const u8 *given, u32 length_and_last) {
+EXPORT("count_normal") u32 count_normal(u8 *given, u32 length_and_last) {
     return count_units(given, length_and_last, 1);
 }

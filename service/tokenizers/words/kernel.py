@@ -35,10 +35,10 @@ GROWTH = 4
 
 _SCHEMES: tuple[Scheme, ...] = ("between_characters", "gpt2", "cl100k", "o200k")
 _SECTIONS = (
-    "made", "tokens", "byte_ids", "characters", "beside", "beside_bits", "added", "kind_pages", "kinds",
+    "made", "tokens", "twos", "byte_ids", "characters", "beside", "beside_bits", "added", "kind_pages", "kinds",
     "changes", "change_bytes",
 )
-_HEAD = "<17I"
+_HEAD = "<18I"
 
 
 class Unnormal(Exception):
@@ -63,6 +63,8 @@ class Kernel:
         self._layout = layout
         self._block = block
         self._longest_token = 0
+        self._text = layout.text
+        self._room = 0
         instance.call("setup", layout.start)
         self._rest_at: int = instance.call("rest_at")
         self._count = instance.function("count")
@@ -91,7 +93,9 @@ class Kernel:
         instance = Instance(_module())
         instance.copy(self._instance, self._layout.start, self._layout.text)
         instance.call("set_longest_token", self._longest_token)
-        return Kernel(instance, self._layout, self._block)
+        kernel = Kernel(instance, self._layout, self._block)
+        kernel._longest_token = self._longest_token
+        return kernel
 
     def count(self, text: str, *, is_normal: bool = False) -> int | None:
         """Tokens of a text, not empty; None where a word of it is too long for the kernel.
@@ -114,13 +118,20 @@ class Kernel:
         return total
 
     def _count_block(self, count: Callable[[int, int], int], block: bytes, last: int) -> int | None:
-        at = self._layout.text
-        self._instance.reserve(at + GROWTH * len(block) + 2 * MARGIN)
-        self._instance.write(block, at)
-        tokens = count(at, len(block) | last)
+        size = len(block)
+        if size > self._room:
+            self._make_room(size)
+        self._view[:size] = block
+        tokens = count(self._text, size | last)
         if tokens == ASK:
             raise Unnormal
         return None if tokens == TOO_LONG else tokens
+
+    def _make_room(self, size: int) -> None:
+        """For a block, what it becomes, and what may be read behind both."""
+        self._instance.reserve(self._text + GROWTH * size + 2 * MARGIN)
+        self._room = (self._instance.memory_bytes - self._text - 2 * MARGIN) // GROWTH
+        self._view = self._instance.view(self._text, self._room)
 
 
 class KernelPool:
@@ -174,6 +185,7 @@ def _lay_out(tables: WordTables, start: int) -> _Layout:
     slots = int(tables.merges * SLOTS_A_MERGE) + 1
     sizes = dict.fromkeys(_SECTIONS, 0) | {name: len(section) for name, section in tables.sections.items()}
     sizes["tokens"] = sizes.get("ranks", 0) * 3 // 4 + MARGIN  # at least what its base64 is decoded to
+    sizes["twos"] = (4 << 16) * tables.is_by_ranks
     at = start + struct.calcsize(_HEAD)
     places: dict[str, int] = {}
     for name in _SECTIONS:
@@ -182,9 +194,9 @@ def _lay_out(tables: WordTables, start: int) -> _Layout:
         at += sizes[name]
     pairs = at + -at % 8
     head = struct.pack(
-        _HEAD, _SCHEMES.index(tables.header.scheme), pairs, slots, places["made"], places["tokens"], places["byte_ids"],
-        places["characters"], sizes["characters"] // 8, places["beside"], places["beside_bits"], places["added"],
-        sizes["added"] // ADDED_BYTES, places["kind_pages"], places["kinds"], places["changes"],
+        _HEAD, _SCHEMES.index(tables.header.scheme), pairs, slots, places["made"], places["tokens"], places["twos"],
+        places["byte_ids"], places["characters"], sizes["characters"] // 8, places["beside"], places["beside_bits"],
+        places["added"], sizes["added"] // ADDED_BYTES, places["kind_pages"], places["kinds"], places["changes"],
         sizes["changes"] // 8, places["change_bytes"],
     )
     sections = tuple((name, at) for name, at in places.items() if name in tables.sections)

@@ -34,6 +34,7 @@ static int normalise(u32 done, u8 *to) {
             for (u32 i = 0; i < bytes; i++) to[made++] = text[done + i];
         }
     }
+    to[made] = STOP;
     text = to;
     size = made;
     return is_normal = 1;

@@ -34,7 +34,7 @@ static int is_of(u32 i, u32 kinds, u32 *bytes) {
 /* Where a run of these kinds, perhaps an empty one, ends. */
 static u32 skip(u32 i, u32 kinds) {
     for (u32 bytes;; i += bytes) {
-        while (i < size && text[i] < 0x80 && kinds >> byte_kinds[text[i]] & 1) i++;
+        while (kinds >> ascii_kinds[text[i]] & 1) i++;
         if (!is_of(i, kinds, &bytes)) return i;
     }
 }
@@ -67,7 +67,7 @@ static u32 end_of_gpt2_unit(u32 i) {
     if (text[i] == ' ' && i + 1 < size && kind_at(i + 1, &bytes) != SPACE) kind = kind_at(++i, &bytes);
     if (kind == SPACE) return end_of_gpt2_blanks(i);
     for (i += bytes; i < size; i += bytes) {
-        while (i < size && text[i] < 0x80 && byte_kinds[text[i]] == kind) i++;
+        while (ascii_kinds[text[i]] == kind) i++;
         if (i == size || kind_at(i, &bytes) != kind) break;
     }
     return i;

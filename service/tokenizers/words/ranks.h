@@ -59,6 +59,7 @@ static int is_token(u64 slot, const u8 *token, u32 length) {
 
 /* The rank of a token, NONE if it is none. */
 static u32 rank_of_token(const u8 *token, u32 length) {
+    if (length == 2) return tables.twos[token[0] << 8 | token[1]] - 1;
     if (length > longest_token) return NONE;
     for (u32 at = home_of_token(token, length);; at = next_slot(at)) {
         u64 slot = tables.pairs[at];
@@ -93,6 +94,8 @@ EXPORT("build_ranks") u32 build_ranks(const u8 *lines, u32 length) {
         u32 at = home_of_token(tables.tokens + start, bytes);
         while (tables.pairs[at]) at = next_slot(at);
         tables.pairs[at] = (u64)start << 32 | rank << 8 | bytes;
+        const u8 *token = tables.tokens + start;
+        if (bytes == 2) tables.twos[token[0] << 8 | token[1]] = rank + 1;
     }
     return count;
 }

@@ -23,6 +23,7 @@ struct tables {
     u32 pair_slots;
     const u32 *made;       /* by rank of a pair: the id that the merge makes */
     u8 *tokens;            /* by ranks: the bytes of all tokens */
+    u32 *twos;             /* by ranks: those of the tokens of two bytes, by first * 256 + second, and 1; 0 for none */
     const u32 *byte_ids;   /* of the 256 bytes */
     const u32 *characters; /* BETWEEN_CHARACTERS: the code points that are tokens, in order, then their ids */
     u32 character_count;
@@ -49,10 +50,12 @@ enum kind { UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, NEWLINE, OTHER, KIND = 
 static struct tables tables;
 
 /* What the tables say, unfolded: the kind of all characters that begin in a byte, NO_KIND where they differ or NFKC
- * does not leave them alone; by first * 256 + second of ASCII, whether a character that is no part of an added token
+ * does not leave them alone; the kind of ASCII, NOT_ASCII from 128 on; by first * 256 + second of ASCII, whether a character that is no part of an added token
  * goes on behind another. */
 #define NO_KIND 0xFF
+#define NOT_ASCII 31
 static u8 byte_kinds[256];
+static u8 ascii_kinds[256];
 static u8 goes_on[128 * 256 / 8];
 
 /* Reads the character at text[0]; valid UTF-8 is the host's promise. */
@@ -89,7 +92,10 @@ static u32 kind_of_all(u32 byte) {
 
 static void unfold(void) {
     int has_kinds = tables.scheme != BETWEEN_CHARACTERS;
-    for (u32 byte = 0; byte < 256; byte++) byte_kinds[byte] = has_kinds ? kind_of_all(byte) : NO_KIND;
+    for (u32 byte = 0; byte < 256; byte++) {
+        byte_kinds[byte] = has_kinds ? kind_of_all(byte) : NO_KIND;
+        ascii_kinds[byte] = byte < 128 ? byte_kinds[byte] : NOT_ASCII;
+    }
     for (u32 pair = 0; !has_kinds && pair < 128 * 128; pair++) {
         u32 first = pair >> 7, second = pair & 127;
         int bit = tables.beside[pair >> 3] >> (pair & 7) & 1;

@@ -4,6 +4,7 @@
 
 static const u8 *text;
 static u32 size;
+#define STOP 0xFF /* stands behind the text, so that a search for ASCII ends there */
 static u32 certain; /* a unit that ends beyond here may go on behind the block */
 static u32 total;
 static u32 consumed;
