@@ -40,7 +40,7 @@ examples:  ## run the tests of examples/ in an environment of its own, with Ray
 lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--upgrade for newer versions
 	@scripts/lock.sh $(ARGS)
 
-kernel:  ## compile the tiling kernel (C to WebAssembly); needs clang and lld
+kernel:  ## compile the two kernels (C to WebAssembly); needs clang and lld
 	@scripts/build_kernel.sh
 
 generate: $(INSTALLED)  ## write what deploy/ takes from the code: .env.example, the rules for Kubernetes
@@ -55,5 +55,6 @@ soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of m
 chaos: $(INSTALLED)  ## break things under a checked load, and write deploy/RELIABILITY.md; PARTS="redis cluster"
 	@$(PYTHON) -m chaos $(PARTS)
 
-fuzz: $(INSTALLED)  ## compare the Claude tokenizers with their reference on random texts: SECONDS=600
+fuzz: $(INSTALLED)  ## compare the tokenizers with their references on random texts: SECONDS=600
+	@$(PYTHON) -m scripts.fuzz_words --seconds $(or $(SECONDS),60)
 	@$(PYTHON) -m scripts.fuzz_tiling --seconds $(or $(SECONDS),60) $(ARGS)

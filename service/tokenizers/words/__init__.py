@@ -11,8 +11,8 @@ from splintr, which is loaded when they are first asked for. Why a text may be c
    token holds the characters a and b side by side, no merge ever spans them, and the tokens of xa|by are those of xa
    and of by, whatever x and y are. Gemma's hold 33,695 pairs of neighbours, of all that Unicode has: letters join
    letters, but hardly ever digits or punctuation, and nothing but blanks and `>` joins a blank on its right. So it is
-   cut between all other pairs: those of ASCII are a table of bits, the others bits by a hash, where two pairs that share
-   a bit only cost a cut. A character that is no token becomes its bytes, which nothing joins.
+   cut between all other pairs: those of ASCII are a table of bits, the others bits by a hash, where two pairs that
+   share a bit only cost a cut. A character that is no token becomes its bytes, which nothing joins.
 3. Gemma's added tokens match in the text before anything is merged: tags such as `<unused7>` and `<b>`, and the
    longest runs, up to 31, of newlines, of tabs, or of U+2581 itself (but a single one is a blank).
 4. The legacy Claude normalises to NFKC first. Nothing that NFKC does reaches over a character that it leaves alone, has
