@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from chaos import clock, faults, prometheus, report, scale
 from chaos.kinds import Kind, learn
@@ -69,6 +70,12 @@ PARTS: Mapping[str, tuple[str, Run]] = {
 """Name -> what its section is called, and what does it: gives what is to be kept, and what is wrong."""
 
 
+def left_over() -> list[int]:
+    """Processes that we started and that are still there; none."""
+    tasks = Path("/proc/self/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
@@ -82,7 +89,7 @@ def main() -> int:
         (title, run), began = PARTS[name], time.perf_counter()
         print(f"== {name}", flush=True)
         text, wrong = run(kinds)
-        problems += wrong
+        problems += [*wrong, *(f"{name}: a process is left over: {process}" for process in left_over())]
         print(f"   ({time.perf_counter() - began:.0f} s)", flush=True)
         report.write(title, text, [row[0] for row in PARTS.values()])
     print("all is right" if not problems else "\n".join(["NOT RIGHT:", *problems]))

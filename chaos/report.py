@@ -20,9 +20,9 @@ HEAD = """# What happens when something breaks
 
 Written by `make chaos`; each section is from the latest run of its part. Two instances of two workers stand behind
 nginx (`deploy/nginx`), on the Redis that the section names, all of them real processes on one machine. While each
-fault is brought about, 8 clients send 100 requests a second of 27 kinds (all wires, 450 bytes to 1 MB, batches,
-comparisons, errors), most of them never seen before, and compare every answer, to the byte, with the one that a quiet
-server without any cache gave before; another client reserves and settles a budget all the while.
+fault is brought about, 8 clients send 100 requests a second of two dozen kinds (all wires, 450 bytes to 1 MB,
+batches, comparisons, errors), most of them never seen before, and compare every answer, to the byte, with the one that
+a quiet server without any cache gave before; another client reserves and settles a budget all the while.
 
 - **wrong**: another answer than the known one. **lost**: no answer, or a refusal: a client of these requests never asks
   twice, so whatever is asked again is asked by the proxy.
