@@ -89,6 +89,9 @@ end
 return book('state')
 """
 
+NAME = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
+"""Redis knows the script by it once it has had it: 3 KB less for each call."""
+
 
 class RedisLeases:
     """Budgets of all processes that share a Redis. `connect` gives the client, or raises as clients do; it is called
@@ -155,7 +158,7 @@ class RedisLeases:
         tag = hashlib.blake2b(budget.book.encode(), digest_size=12).hexdigest()
         keys = [f"{self.prefix}:budget:{{{tag}}}:{part}" for part in ("spent", "held", "open", f"lease:{lease_id}")]
         sent = [str(value) for value in (what, int(start.timestamp()), *arguments)]
-        raw = self._ask(SCRIPT, len(keys), *keys, *sent)
+        raw = self._ask(len(keys), *keys, *sent)
         answer, spent, held, *rest = (item.decode() if isinstance(item, bytes) else str(item) for item in raw)
         return answer, BudgetState(budget, int(spent), int(held), start, end), rest
 
@@ -166,7 +169,7 @@ class RedisLeases:
         if not closed and not (self._breaker.probe_due() and self._probing.acquire(blocking=False)):
             raise _unreached()
         try:
-            raw: list[Any] = cast(Any, self._open()).eval(*command)
+            raw = _run_script(self._open(), *command)
         except redis_errors() as error:
             reason = reason_of(error)
             if reason in UNREACHABLE:
@@ -187,6 +190,18 @@ class RedisLeases:
             if self._client is None:
                 self._client = self._connect()
             return self._client
+
+
+def _run_script(client: Client, *command: str | int) -> list[Any]:
+    """What the script returns; Redis gets it where it does not know it (yet, or any more)."""
+    from redis.exceptions import NoScriptError  # noqa: PLC0415
+
+    try:
+        known: list[Any] = cast(Any, client).evalsha(NAME, *command)
+    except NoScriptError:
+        new: list[Any] = cast(Any, client).eval(SCRIPT, *command)
+        return new
+    return known
 
 
 def _unreached() -> Overloaded:

@@ -86,7 +86,12 @@ def test_what_redis_hears_twice_is_done_once(socket: Path) -> None:
             assert first  # whoever asked did not hear it
             return self.client.eval(*command)  # type: ignore[arg-type]
 
-    leases = RedisLeases(lambda: Twice(_client(socket)), f"test{next(PREFIXES)}", Clock())  # type: ignore[arg-type]
+        def evalsha(self, *command: str | int) -> object:
+            first = self.client.evalsha(*command)  # type: ignore[arg-type]
+            assert first
+            return self.client.evalsha(*command)  # type: ignore[arg-type]
+
+    leases = RedisLeases(lambda: Twice(_client(socket)), f"test{next(PREFIXES)}", Clock())  # type: ignore[return-value]
     reserved = leases.reserve(TOKENS, 600)
     assert (reserved.state.held, reserved.state.remaining) == (600, 400)
     assert reserved.expires_at is not None
@@ -96,6 +101,20 @@ def test_what_redis_hears_twice_is_done_once(socket: Path) -> None:
     lost = leases.reserve(TOKENS, 500)
     assert leases.reserve(TOKENS, 1).lease_id is None  # nothing is left
     assert leases.release(TOKENS, _id(lost)).state.held == 0
+
+
+def test_a_redis_that_does_not_know_the_script_gets_it(socket: Path) -> None:
+    """As a replica that was promoted, or one that was started anew."""
+    leases, admin = _leases(socket), _client(socket)
+    admin.script_flush()
+    first = leases.reserve(TOKENS, 600)
+    admin.script_flush()
+    assert leases.settle(TOKENS, _id(first), 500).state.spent == 500
+    before = admin.info("commandstats")
+    assert leases.state(TOKENS).spent == 500
+    after = admin.info("commandstats")
+    assert after["cmdstat_eval"]["calls"] == before["cmdstat_eval"]["calls"]  # it is not sent again
+    admin.close()
 
 
 def test_reserve_settle_release(socket: Path) -> None:
