@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.figures import quote
+
 FILE = Path(__file__).with_name("RESULTS.md")
 
 HEAD = """# How fast it is
@@ -44,6 +46,7 @@ def write(title: str, text: str) -> None:
     pattern = re.compile(rf"^## {re.escape(title)}\n.*?^```text\n.*?^```\n", re.MULTILINE | re.DOTALL)
     new = pattern.sub(lambda _: section, old) if pattern.search(old) else f"{old.rstrip()}\n\n{section}"
     FILE.write_text(new, "utf-8")
+    quote(new)
 
 
 def _where() -> str:

@@ -14,7 +14,7 @@ from tests.live import LiveServer, running_server
 from tests.redis_server import RedisServer, redis_server
 
 WORKERS = (1, 2, 4)
-TEXTS, STEP, TEXT_CHARS = 2_500, 500, 7_000
+TEXTS, STEP, TEXT_CHARS = 22_000, 2_000, 7_000
 """Shorter texts are counted again, never cached (service.segments.CACHE_FROM_CHARS)."""
 
 PROJECTS = 50
@@ -59,9 +59,9 @@ def cached_texts(redis: RedisServer) -> None:
     with server(redis.url, ask_redis="always") as one, httpx.Client(base_url=one.url, timeout=60) as client:
         _wait(lambda: metric(client, "tallystick_redis_up") == 1)
         with redis.client() as admin:
-            used, keys = [], []
+            used, keys, text = [], [], prose(0, TEXT_CHARS)
             for start in range(0, TEXTS, STEP):  # the first ones make Redis take what connections need
-                texts = [prose(i, TEXT_CHARS) for i in range(start, start + STEP)]
+                texts = [f"{i} {text}" for i in range(start, start + STEP)]
                 client.post(COUNT, json={"model": MODELS[0], "texts": texts}).raise_for_status()
                 _wait(lambda done=start + STEP: admin.dbsize() >= done)  # type: ignore[misc]
                 used.append(admin.info("memory")["used_memory"])
