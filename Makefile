@@ -10,7 +10,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
 	@touch $@
 
-.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz examples chaos
+.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz examples chaos conformance fuzzparsers sbom audit
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -58,3 +58,16 @@ chaos: $(INSTALLED)  ## break things under a checked load, and write deploy/RELI
 fuzz: $(INSTALLED)  ## compare the tokenizers with their references on random texts: SECONDS=600
 	@$(PYTHON) -m scripts.fuzz_words --seconds $(or $(SECONDS),60)
 	@$(PYTHON) -m scripts.fuzz_tiling --seconds $(or $(SECONDS),60) $(ARGS)
+
+conformance: $(INSTALLED)  ## ask every operation of /openapi.json by schemathesis, as four callers: CASES=200 random ones each
+	@$(PYTHON) -m tests.security.conformance --cases $(or $(CASES),200) $(ARGS)
+
+fuzzparsers: $(INSTALLED)  ## change bodies at random, for every operation: SECONDS=600
+	@$(PYTHON) -m tests.security.parser_fuzz --seconds $(or $(SECONDS),60) $(ARGS)
+
+sbom: $(INSTALLED)  ## what a running service is made of, as CycloneDX JSON: OUT=build/sbom.cdx.json
+	@$(PYTHON) -m scripts.sbom --output $(or $(OUT),build/sbom.cdx.json)
+
+audit: $(INSTALLED)  ## compare the locked versions with an OSV export that you brought: OSV=all.zip
+	@test -n "$(OSV)" || { echo "name the export: make audit OSV=all.zip (see SECURITY.md)" >&2; exit 2; }
+	@$(PYTHON) -m scripts.audit "$(OSV)" $(ARGS)
