@@ -287,6 +287,8 @@ def test_a_stop_under_load_fails_no_request(workers: int) -> None:
             probing.result()
         assert load.failures == []
         assert set(load.statuses) == {200}
+        told = sum('"route":"/v1/countTokens"' in line for line in server.log)
+        assert told == sum(load.statuses.values())  # also of the last moment
         assert {live for _, live in load.probes} == {200}
         draining = [ready for ready, _ in load.probes].index(503)
         assert {ready for ready, _ in load.probes[draining:]} == {503}
