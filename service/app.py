@@ -109,7 +109,8 @@ def create_app(settings: Settings | None = None) -> App:
     app.state.parts, app.state.readiness, app.state.operator_files = parts, readiness, files
     app.state.keys, app.state.cors = keys, Cors(settings.cors_origins)
     app.state.guard = Guard(
-        Directory(app.router), app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects
+        Directory(app.router), app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects,
+        cors=app.state.cors,
     )
     app.router.redirect_slashes = False
     app.router.routes.extend((

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service.access.keys import ADMIN, Key, KeyRing, KeyStore, KeyStoreError
 from service.access.keys import Scope as KeyScope
 from service.access.limits import RateLimiter, Rates, client_of
+from service.api.cors import Cors
 from service.api.edge import Exchange, exchange_of, send_error
 from service.errors import Forbidden, KeysUnavailable, ServiceError, Unauthorized
 
@@ -131,7 +132,7 @@ class Guard:
 
     def __init__(
         self, app: ASGIApp, routes: Sequence[BaseRoute], keys: Keys | None, *, limiter: RateLimiter,
-        public: Sequence[str], projects: Sequence[str],
+        public: Sequence[str], projects: Sequence[str], cors: Cors,
     ) -> None:
         self.app = app
         self.routes = routes
@@ -140,6 +141,7 @@ class Guard:
         self.public = frozenset(public)
         self.below = tuple(f"{path.rstrip('/')}/" for path in public if path != "/")
         self.projects = frozenset(projects)
+        self.cors = cors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -165,8 +167,11 @@ class Guard:
         return path in self.public or path.startswith(self.below)
 
     def _admit(self, scope: Scope, exchange: Exchange) -> tuple[Rates, str]:
-        """The rates of the caller and the name under which they are kept. Raises Unauthorized, KeysUnavailable."""
+        """The rates of the caller and the name under which they are kept. Raises Unauthorized, KeysUnavailable, and
+        Forbidden for a page that makes its reader's browser call: without keys that would do."""
         if self.keys is None:
+            if scope["method"] == "POST" and self.cors.is_strange(scope):
+                raise Forbidden("Pages of other origins may not call; TALLYSTICK_CORS_ORIGINS lists those that may.")
             exchange.project = project_of(scope, self.projects, exchange.project)
             return self.limiter.rates, client_of(scope)
         key = self._key_of(scope, self.keys)

@@ -38,6 +38,19 @@ class Cors:
         allowed = b"*" if self._any else origin
         return [(b"access-control-allow-origin", allowed), (b"access-control-expose-headers", EXPOSED), *vary]
 
+    def is_strange(self, scope: Scope) -> bool:
+        """Whether a page of another origin, one that is not listed, makes its reader's browser call.
+
+        Browsers say so themselves, in a header that no page can change, to addresses of this machine and over TLS.
+        """
+        site = origin = None
+        for name, value in scope["headers"]:
+            if name == b"sec-fetch-site":
+                site = value
+            elif name == b"origin":
+                origin = value
+        return site in (b"cross-site", b"same-site") and not (self._any or origin in self._origins)
+
     def preflight(self, scope: Scope) -> Headers | None:
         """What answers a browser that asks before it calls; None for any other request."""
         if scope["method"] != "OPTIONS" or not self._origins:
