@@ -126,9 +126,10 @@ def _modalities(rendering: Rendering) -> dict[str, int]:
     """Tokens by modality where the renderer names it: a media rule reads `IMAGE:grid`."""
     tokens: dict[str, int] = {}
     for overhead in rendering.overheads:
-        modality, colon, _ = overhead.rule.partition(":")
-        if overhead.section == "media" and colon:
-            tokens[modality] = tokens.get(modality, 0) + overhead.tokens
+        if overhead.section == "media":
+            modality, colon, _ = overhead.rule.partition(":")
+            if colon:
+                tokens[modality] = tokens.get(modality, 0) + overhead.tokens
     return tokens
 
 

@@ -7,32 +7,49 @@ all files of a request together: what is left unread then counts as a file that 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 SECONDS = 15.0
 """Processor time for all files of a request: about 800 dense pages of PDF text (20 ms a page, 2-core machine)."""
 
-_UNTIL: ContextVar[float | None] = ContextVar("files_until", default=None)
+
+@dataclass(slots=True)
+class _Allowance:
+    """`until` is the value of `time.thread_time()` at which it is spent; it begins with the first file, for asking the
+    time costs every request, and few have files."""
+
+    seconds: float
+    until: float | None = None
 
 
-@contextmanager
-def file_allowance(seconds: float = SECONDS) -> Iterator[None]:
+_ALLOWANCE: ContextVar[_Allowance | None] = ContextVar("file_allowance", default=None)
+
+
+class file_allowance:  # noqa: N801 - used like a function
     """Reading files on this thread may take `seconds` of its processor time until the block ends."""
-    token = _UNTIL.set(time.thread_time() + seconds)
-    try:
-        yield
-    finally:
-        _UNTIL.reset(token)
+
+    __slots__ = ("_allowance", "_token")
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._allowance = _Allowance(seconds)
+
+    def __enter__(self) -> None:
+        self._token = _ALLOWANCE.set(self._allowance)
+
+    def __exit__(self, *_: object) -> None:
+        _ALLOWANCE.reset(self._token)
 
 
 def reading_until() -> float:
     """The value of `time.thread_time()` at which reading must stop: that of the block, else SECONDS from now."""
-    until = _UNTIL.get()
-    return time.thread_time() + SECONDS if until is None else until
+    allowance = _ALLOWANCE.get() or _Allowance(SECONDS)
+    if allowance.until is None:
+        allowance.until = time.thread_time() + allowance.seconds
+    return allowance.until
 
 
 def is_spent() -> bool:
     """Whether nothing more may be read for this request."""
-    return time.thread_time() >= reading_until()
+    until = reading_until()
+    return time.thread_time() >= until
