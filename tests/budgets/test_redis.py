@@ -91,7 +91,7 @@ def test_what_redis_hears_twice_is_done_once(socket: Path) -> None:
             assert first
             return self.client.evalsha(*command)  # type: ignore[arg-type]
 
-    leases = RedisLeases(lambda: Twice(_client(socket)), f"test{next(PREFIXES)}", Clock())  # type: ignore[return-value]
+    leases = RedisLeases(lambda: Twice(_client(socket)), f"test{next(PREFIXES)}", Clock())  # type: ignore[arg-type]
     reserved = leases.reserve(TOKENS, 600)
     assert (reserved.state.held, reserved.state.remaining) == (600, 400)
     assert reserved.expires_at is not None
