@@ -20,6 +20,7 @@ from scripts.fuzz_tiling import Texts, catalogue_texts
 from service.tokenizers.data import read_verified
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.rows import RANK_SCHEMES
+from service.tokenizers.vocabulary import Vocabulary
 from service.tokenizers.words.kernel import KernelPool
 from service.tokenizers.words.tables import WordTables, of_ranks, unpack
 from service.tokenizers.words.tokenizer import WordTokenizer
@@ -59,7 +60,10 @@ def every_code_point() -> Iterator[str]:
 def compare(text: str) -> Iterator[str]:
     """A line for each count that is not the reference's."""
     for name, counter, in_blocks in COUNTERS:
-        expected = get_tokenizer(name, "reference").count(text)
+        reference = get_tokenizer(name, "reference")
+        assert isinstance(reference, Vocabulary)
+        ids = reference.encode(text)
+        expected = len(ids)
         whole = counter.kernels
         for way, kernels in (("whole", whole), ("in blocks", in_blocks)):
             counter.kernels = kernels
@@ -67,6 +71,8 @@ def compare(text: str) -> Iterator[str]:
             got = counter.count(text)
             if got != expected:
                 yield f"DIFFERENT {name} {way}: {got}, reference {expected}: {text[:300]!a}"
+            if counter.encode(text) != ids:
+                yield f"DIFFERENT ids {name} {way}: {text[:300]!a}"
         counter.kernels = whole
 
 

@@ -26,8 +26,9 @@ from typing import Any
 import tiktoken
 from tokenizers import normalizers, pre_tokenizers
 
-from service.tokenizers.byte_alphabet import LETTER_OF
+from service.tokenizers.byte_alphabet import LETTER_OF, token_bytes_of
 from service.tokenizers.data import read_verified, shipped_files
+from service.tokenizers.merge_bpe import sentencepiece_bytes
 from service.tokenizers.words.tables import (
     ADDED_BYTES,
     BESIDE_BITS,
@@ -92,6 +93,7 @@ def gpt2(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     sections["kind_pages"], sections["kinds"] = kind_pages({*unstable}, changes)
     sections["changes"] = words(map(ord, changes)) + words([0, *accumulate(map(len, changes.values()))])
     sections["change_bytes"] = b"".join(changes.values())
+    sections |= token_bytes({number: token_bytes_of(token) for token, number in ids.items()})
     return Header("gpt2", specials, 0, ranges(ord(letter) for letter in unstable if letter < ASTRAL)), sections
 
 
@@ -177,7 +179,11 @@ def characters(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     single = {ord(token): number for token, number in ids.items() if len(token) == 1} | {ord(" "): ids[MARK]}
     sections["characters"] = words(sorted(single)) + words(single[code] for code in sorted(single))
     sections["beside"], sections["beside_bits"] = beside({_as_in_text(left + right) for left, right in pairs})
-    sections["added"] = added([token["content"] for token in content["added_tokens"] if not token["special"]])
+    tokens = {token["content"]: token["id"] for token in content["added_tokens"] if not token["special"]}
+    sections["added"], sections["added_ids"] = added(tokens)
+    sections |= token_bytes({number: sentencepiece_bytes(token) for token, number in ids.items()} | {
+        number: token.encode() for token, number in tokens.items() if token not in ids
+    })
     assert not any(token[flag] for token in content["added_tokens"]
                    for flag in ("single_word", "lstrip", "rstrip", "normalized"))
     specials = {token["content"]: token["id"] for token in content["added_tokens"] if token["special"]}
@@ -203,15 +209,22 @@ def beside(tokens: set[str]) -> tuple[bytes, bytes]:
     return bytes(ascii_bits), bytes(bits)
 
 
-def added(tokens: list[str]) -> bytes:
-    """Those that begin in < or [; all the others are runs of one blank, of every length up to LONGEST_BLANK, but that
-    a single U+2581 is none."""
-    tags = {token for token in tokens if re.fullmatch(r"<[!-;=?-~]+>|\[[!-Z^-~]+\]", token)}
-    runs = {blank * length for blank in "\n\t" for length in range(1, LONGEST_BLANK + 1)}
-    runs |= {MARK * length for length in range(2, LONGEST_BLANK + 1)}
-    assert {*tokens} == tags | runs
+def added(tokens: dict[str, int]) -> tuple[bytes, bytes]:
+    """Those that begin in < or [, and their ids. All the others are runs of one blank, of every length up to
+    LONGEST_BLANK, but that a single U+2581 is none; their ids follow, of each blank from length 0 on."""
+    tags = sorted(token for token in tokens if re.fullmatch(r"<[!-;=?-~]+>|\[[!-Z^-~]+\]", token))
+    runs = [blank * length for blank in "\n\t\u2581" for length in range(LONGEST_BLANK + 1)]
+    assert {*tokens} == {*tags, *runs} - {"", MARK}
     assert all(token.isascii() and len(token) < ADDED_BYTES for token in tags)
-    return b"".join(token.encode().ljust(ADDED_BYTES, b"\0") for token in sorted(tags))
+    entries = b"".join(token.encode().ljust(ADDED_BYTES, b"\0") for token in tags)
+    return entries, words(tokens.get(token, 0) for token in [*tags, *runs])
+
+
+def token_bytes(tokens: dict[int, bytes]) -> SECTIONS:
+    """What the ids 0, 1, 2, ... stand for: how many bytes, and the bytes."""
+    assert sorted(tokens) == [*range(len(tokens))]
+    every = [tokens[number] for number in range(len(tokens))]
+    return {"token_sizes": struct.pack(f"<{len(every)}H", *map(len, every)), "token_bytes": b"".join(every)}
 
 
 DERIVED: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Header, SECTIONS]]]] = {

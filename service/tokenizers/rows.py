@@ -135,13 +135,13 @@ def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
 def _by_words(
     row: TokenizerRow, supply: Supply, read: Callable[[], WordTables], splintr: Callable[[], Vocabulary]
 ) -> Tokenizer:
-    """Counts by the kernel and ids by splintr; all by splintr where the kernel does not run."""
+    """By the kernel, and where that does not run by splintr."""
     from service.tokenizers.wasm import WasmUnavailable  # noqa: PLC0415
     from service.tokenizers.words.tokenizer import WordTokenizer  # noqa: PLC0415
 
     reference = cast("Callable[[], Vocabulary]", supply.reference)
     try:
-        return WordTokenizer(row.name, row.fingerprint(), read(), fast=splintr, reference=reference)
+        return WordTokenizer(row.name, row.fingerprint(), read, fast=splintr, reference=reference)
     except WasmUnavailable as reason:
         logger.warning("tokenizer %s counts without its kernel: %s", row.name, reason)
         return splintr()

@@ -107,8 +107,15 @@ def test_added_tokens_are_in_order_and_nothing_else_is_taken_for_one() -> None:
     assert found == sorted(found)
     assert {"<b>", "</table>", "<unused0>", "<mask>", "[multimodal]"} < {*found}
     assert "<bos>" not in found
+    ids = source("gemma3")["model"]["vocab"]
+    numbered = numbers(GEMMA, "added_ids")
+    assert numbered[: len(found)] == tuple(ids[token] for token in found)
+    runs = [blank * length for blank in "\n\t\u2581" for length in range(32)]
+    assert [number for run, number in zip(runs, numbered[len(found) :], strict=True) if run not in ("", "\u2581")] == [
+        ids[run] for run in runs if run not in ("", "\u2581")
+    ]
     with pytest.raises(AssertionError):
-        added([*found, "another kind of token"])
+        added({token: ids[token] for token in found} | {"another kind of token": 1})
 
 
 def test_what_is_packed_is_unpacked() -> None:

@@ -18,7 +18,6 @@ from service.errors import TokenizerUnavailable
 from service.tokenizers import wasm
 from service.tokenizers.data import read_verified
 from service.tokenizers.fast import SplintrTokenizer
-from service.tokenizers.golden import find_golden_answers, golden_texts
 from service.tokenizers.merge_bpe import MergeBpe
 from service.tokenizers.registry import Registry, get_tokenizer
 from service.tokenizers.vocabulary import Vocabulary
@@ -38,6 +37,12 @@ def counter(name: str) -> WordTokenizer:
     return found
 
 
+def vocabulary(name: str) -> Vocabulary:
+    found = get_tokenizer(name, "reference")
+    assert isinstance(found, Vocabulary)
+    return found
+
+
 def small_blocks(name: str, block: int) -> KernelPool:
     return KernelPool(tables_of(name), block)
 
@@ -45,8 +50,21 @@ def small_blocks(name: str, block: int) -> KernelPool:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=300, deadline=None)
 @given(text=ANY_TEXT)
-def test_it_counts_as_the_reference(name: str, text: str) -> None:
-    assert counter(name).count(text) == get_tokenizer(name, "reference").count(text)
+def test_it_counts_and_encodes_as_the_reference(name: str, text: str) -> None:
+    reference = vocabulary(name)
+    ids = reference.encode(text)
+    assert counter(name).count(text) == len(ids)
+    assert counter(name).encode(text) == ids
+    assert counter(name).pieces(text) == reference.pieces(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_mean_what_they_mean_to_the_reference(name: str) -> None:
+    tokenizer, reference = counter(name), vocabulary(name)
+    known = [token for token in range(0, 300_000, 7) if reference._token_bytes(token) is not None]
+    assert len(known) > 9_000
+    for token in (*known, -1, 65_000, 100_256, 100_261, 199_998, 201_088, 262_143, 262_144, 2**32):
+        assert tokenizer._token_bytes(token) == reference._token_bytes(token) or token in reference.specials.values()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -127,31 +145,29 @@ def test_words_that_share_a_slot_do_not_share_a_count() -> None:
         assert counter(name).count(text) == counter(name).count(text) == expected
 
 
-def test_ids_come_from_splintr_which_is_loaded_when_they_are_asked_for() -> None:
+def test_splintr_is_loaded_for_what_the_kernel_leaves_and_not_before() -> None:
     fresh = Registry().get("claude")
     assert isinstance(fresh, WordTokenizer)
     fresh.count(PROSE)
+    fresh.pieces(PROSE)
     assert fresh._speller is None
-    assert fresh.encode(PROSE) == get_tokenizer("claude", "reference").encode(PROSE)
+    long = "xy" * 40_000
+    assert fresh.encode(long) == vocabulary("claude").encode(long)
     assert isinstance(fresh._speller, SplintrTokenizer)
 
 
-def test_ids_come_from_the_reference_where_splintr_fails_its_check(caplog: pytest.LogCaptureFixture) -> None:
-    reference = get_tokenizer("claude", "reference")
-    assert isinstance(reference, MergeBpe)
+def test_what_the_kernel_leaves_goes_to_the_reference_where_splintr_fails_its_check(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reference = vocabulary("claude")
     wrong = MergeBpe("claude", "of other data", read_verified("claude"))
     fresh = WordTokenizer(
-        "claude", reference.fingerprint, tables_of("claude"), fast=lambda: wrong, reference=lambda: reference
+        "claude", reference.fingerprint, lambda: tables_of("claude"), fast=lambda: wrong, reference=lambda: reference
     )
-    assert fresh.encode(PROSE) == reference.encode(PROSE)
+    long = "xy" * 40_000
+    assert fresh.encode(long) == reference.encode(long)
     assert fresh.speller is reference
     assert "revision" in caplog.text
-
-
-def test_counts_are_checked_at_load_without_ids() -> None:
-    answers = find_golden_answers("gemma3")
-    assert answers is not None
-    assert counter("gemma3").count_batch(golden_texts()) == answers.counts["open"]
 
 
 def test_it_knows_the_special_tokens_of_the_json() -> None:

@@ -1,8 +1,9 @@
 """Published vocabularies counted word by word: OpenAI's o200k and cl100k, the legacy Claude's and Gemma 3's.
 
 A count needs no ids. A text falls into words that are merged by themselves, most words of a text come again, and a
-remembered word costs no merging at all. `kernel.c` does both in WebAssembly and releases the interpreter lock; ids come
-from splintr, which is loaded when they are first asked for. Why a text may be counted word by word:
+remembered word costs no merging at all. `kernel.c` does both in WebAssembly and releases the interpreter lock; for ids
+it merges every word. The few texts that it leaves (a word of 64 K symbols, 10,000 characters in a row that may compose)
+go to splintr, which is loaded for the first of them. Why a text may be counted word by word:
 
 1. Three of the vocabularies cut a text by a pattern before they merge. `patterns.h` walks the patterns by hand, with
    what their back-tracking comes to written out; which class a character is of was asked of the engines themselves, for

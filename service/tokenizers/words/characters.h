@@ -17,6 +17,8 @@ static int compare_added(const u8 *entry, const u8 *word, u32 length) {
 }
 
 /* Length of the added token at i: it begins in < or [, ends in the first > or ] and is shorter than ADDED_BYTES. */
+static u32 tag; /* which it was */
+
 static u32 added_at(u32 i) {
     u8 end = text[i] == '<' ? '>' : ']';
     u32 length = 1;
@@ -28,7 +30,7 @@ static u32 added_at(u32 i) {
     while (low < high) {
         u32 middle = (low + high) / 2;
         int order = compare_added(tables.added + middle * ADDED_BYTES, text + i, length);
-        if (!order) return length;
+        if (!order) return tag = middle, length;
         if (order < 0) low = middle + 1;
         else high = middle;
     }
@@ -50,6 +52,19 @@ static u32 whole_at(u32 i, u32 here, u32 bytes, u32 *tokens) {
     return run * bytes;
 }
 
+static void write_whole(u32 here, u32 whole, u32 bytes) {
+    if (here == '<' || here == '[') {
+        *next_id++ = tables.added_ids[tag];
+        return;
+    }
+    u32 kind = here == '\n' ? 0 : here == '\t' ? 1 : 2;
+    const u32 *of_runs = tables.added_ids + tables.added_count + kind * (LONGEST_BLANK + 1);
+    for (u32 left = whole / bytes, length; left; left -= length) {
+        length = left < LONGEST_BLANK ? left : LONGEST_BLANK;
+        *next_id++ = of_runs[length];
+    }
+}
+
 static void count_between_characters(void) {
     u32 start = 0, before = 0, tokens;
     for (u32 i = 0, bytes; i < size; i += bytes) {
@@ -59,6 +74,7 @@ static void count_between_characters(void) {
         }
         u32 here = read_character(text + i, &bytes);
         u32 whole = whole_at(i, here, bytes, &tokens);
+        u32 written = here;
         if (here == LOW_LINE) here = ' ';
         if (i > start && (whole || !is_beside(before, here))) {
             if (!add(start, i)) return;
@@ -66,6 +82,7 @@ static void count_between_characters(void) {
         }
         if (whole) {
             if (!add_whole(i + whole, tokens)) return;
+            if (next_id) write_whole(written, whole, bytes);
             start = i + whole;
             bytes = whole;
         }

@@ -38,8 +38,8 @@ static int count_by_pattern(int last, u8 *free) {
     return 1;
 }
 
-/* What follows the counted units of a block: where it lies, how many bytes it has. */
-static u32 rest[2];
+/* What follows the counted units of a block: where it lies, how many bytes it has; and where their ids are. */
+static u32 rest[3];
 
 EXPORT("rest_at") u32 rest_at(void) { return (u32)rest; }
 
@@ -61,8 +61,26 @@ static u32 count_units(u8 *given, u32 length_and_last, int normal) {
 }
 
 /* The memory behind the block is overwritten: three times its length. */
-EXPORT("count") u32 count(u8 *given, u32 length_and_last) { return count_units(given, length_and_last, 0); }
+EXPORT("count") u32 count(u8 *given, u32 length_and_last) {
+    next_id = 0;
+    return count_units(given, length_and_last, 0);
+}
 
 EXPORT("count_normal") u32 count_normal(u8 *given, u32 length_and_last) {
+    next_id = 0;
     return count_units(given, length_and_last, 1);
+}
+
+/* The same, but behind that memory the ids are written: up to twelve times the length of the block. */
+static u32 encode_units(u8 *given, u32 length_and_last, int normal) {
+    u32 end = (u32)given + 4 * (length_and_last & 0x7FFFFFFF) + 3 * LOOK_AHEAD;
+    rest[2] = (end + 7) & ~7u;
+    next_id = (u32 *)rest[2];
+    return count_units(given, length_and_last, normal);
+}
+
+EXPORT("encode") u32 encode(u8 *given, u32 length_and_last) { return encode_units(given, length_and_last, 0); }
+
+EXPORT("encode_normal") u32 encode_normal(u8 *given, u32 length_and_last) {
+    return encode_units(given, length_and_last, 1);
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import threading
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -30,15 +32,17 @@ LAST = -1 << 31
 """Set in the length of a block that nothing follows."""
 MARGIN = 64
 """Bytes that the kernel may read behind a block."""
+IDS = 12
+"""Bytes of ids that a byte of a block may become: one id of each byte that it is normalised to."""
 GROWTH = 4
 """A block and what it becomes when it is normalised, in lengths of the block."""
 
 _SCHEMES: tuple[Scheme, ...] = ("between_characters", "gpt2", "cl100k", "o200k")
 _SECTIONS = (
-    "made", "tokens", "twos", "byte_ids", "characters", "beside", "beside_bits", "added", "kind_pages", "kinds",
-    "changes", "change_bytes",
+    "made", "tokens", "token_starts", "twos", "byte_ids", "characters", "beside", "beside_bits", "added",
+    "added_ids", "kind_pages", "kinds", "changes", "change_bytes",
 )
-_HEAD = "<18I"
+_HEAD = "<20I"
 
 
 class Unnormal(Exception):
@@ -53,6 +57,9 @@ class _Layout:
     head: bytes
     sections: tuple[tuple[str, int], ...]
     text: int
+    tokens: int
+    token_starts: int
+    ranks: int
 
 
 class Kernel:
@@ -67,8 +74,8 @@ class Kernel:
         self._room = 0
         instance.call("setup", layout.start)
         self._rest_at: int = instance.call("rest_at")
-        self._count = instance.function("count")
-        self._count_normal = instance.function("count_normal")
+        self._count, self._count_normal = instance.function("count"), instance.function("count_normal")
+        self._encode, self._encode_normal = instance.function("encode"), instance.function("encode_normal")
 
     @classmethod
     def build(cls, tables: WordTables, block: int = BLOCK) -> Kernel:
@@ -117,6 +124,33 @@ class Kernel:
             length = max(self._block, len(rest))  # as much new as is read again: linear
         return total
 
+    def encode(self, text: str, *, is_normal: bool = False) -> array[int] | None:
+        """The ids of a text, not empty; None, and raises, as `count`."""
+        encode = self._encode_normal if is_normal else self._encode
+        ids, rest, at, length = array("I"), b"", 0, self._block // 8
+        while at < len(text):
+            block = rest + text[at : at + length].encode()
+            at += length
+            self._instance.reserve(self._text + (GROWTH + IDS) * len(block) + 4 * MARGIN)
+            self._make_room(len(block))
+            tokens = self._count_block(encode, block, 0 if at < len(text) else LAST)
+            start, size, found = struct.unpack("<3I", self._instance.read(self._rest_at, 12))
+            if tokens is None or size > LONGEST_UNIT:
+                return None
+            ids.frombytes(self._instance.read(found, 4 * tokens))
+            rest = self._instance.read(start, size)
+            length = max(self._block // 8, len(rest))
+        if sys.byteorder == "big":
+            ids.byteswap()
+        return ids
+
+    def find_token(self, rank: int) -> bytes | None:
+        """The bytes of a token by ranks. Others may be counting meanwhile."""
+        if not 0 <= rank < self._layout.ranks:
+            return None
+        start, end = struct.unpack("<2I", self._instance.read(self._layout.token_starts + 4 * rank, 8))
+        return self._instance.read(self._layout.tokens + start, end - start)
+
     def _count_block(self, count: Callable[[int, int], int], block: bytes, last: int) -> int | None:
         size = len(block)
         if size > self._room:
@@ -152,12 +186,22 @@ class KernelPool:
 
     def count(self, text: str, *, is_normal: bool = False) -> int | None:
         """As `Kernel.count`; None also where the machine's memory does not suffice."""
+        return self._run(Kernel.count, text, is_normal)
+
+    def encode(self, text: str, *, is_normal: bool = False) -> array[int] | None:
+        """As `Kernel.encode`; None also where the machine's memory does not suffice."""
+        return self._run(Kernel.encode, text, is_normal)
+
+    def find_token(self, rank: int) -> bytes | None:
+        return self._first.find_token(rank)
+
+    def _run[Answer](self, call: Callable[..., Answer | None], text: str, is_normal: bool) -> Answer | None:
         try:
             kernel = self._take()
         except self._errors:
             return None
         try:
-            return kernel.count(text, is_normal=is_normal)
+            return call(kernel, text, is_normal=is_normal)
         except self._errors:
             return None
         finally:
@@ -186,6 +230,8 @@ def _lay_out(tables: WordTables, start: int) -> _Layout:
     sizes = dict.fromkeys(_SECTIONS, 0) | {name: len(section) for name, section in tables.sections.items()}
     sizes["tokens"] = sizes.get("ranks", 0) * 3 // 4 + MARGIN  # at least what its base64 is decoded to
     sizes["twos"] = (4 << 16) * tables.is_by_ranks
+    ranks = tables.merges if tables.is_by_ranks else 0
+    sizes["token_starts"] = 4 * (ranks + 1)
     at = start + struct.calcsize(_HEAD)
     places: dict[str, int] = {}
     for name in _SECTIONS:
@@ -194,10 +240,10 @@ def _lay_out(tables: WordTables, start: int) -> _Layout:
         at += sizes[name]
     pairs = at + -at % 8
     head = struct.pack(
-        _HEAD, _SCHEMES.index(tables.header.scheme), pairs, slots, places["made"], places["tokens"], places["twos"],
-        places["byte_ids"], places["characters"], sizes["characters"] // 8, places["beside"], places["beside_bits"],
-        places["added"], sizes["added"] // ADDED_BYTES, places["kind_pages"], places["kinds"], places["changes"],
-        sizes["changes"] // 8, places["change_bytes"],
+        _HEAD, _SCHEMES.index(tables.header.scheme), pairs, slots, places["made"], places["tokens"],
+        places["token_starts"], places["twos"], places["byte_ids"], places["characters"], sizes["characters"] // 8,
+        places["beside"], places["beside_bits"], places["added"], sizes["added"] // ADDED_BYTES, places["added_ids"],
+        places["kind_pages"], places["kinds"], places["changes"], sizes["changes"] // 8, places["change_bytes"],
     )
     sections = tuple((name, at) for name, at in places.items() if name in tables.sections)
-    return _Layout(start, head, sections, pairs + 8 * slots)
+    return _Layout(start, head, sections, pairs + 8 * slots, places["tokens"], places["token_starts"], ranks)

@@ -58,6 +58,7 @@ static u32 tokens_of_long(const u8 *word, u32 length) {
 
 /* Tokens of a word; NONE where it is too long. Bytes behind the text may be read, but do not matter. */
 static u32 tokens_of(const u8 *word, u32 length) {
+    if (next_id) return merge_word(word, length);
     if (length <= LONGEST_SHORT) return tokens_of_short(word, length);
     return length <= 8 * LONG_NUMBERS ? tokens_of_long(word, length) : merge_word(word, length);
 }

@@ -132,11 +132,29 @@ static u32 spell(const u8 *word, u32 length) {
     return count;
 }
 
+/* Where the next id goes; 0 while tokens are only counted. */
+static u32 *next_id;
+
+static void write_id(u32 place, u32 after) {
+    *next_id++ = is_by_ranks() ? rank_of_both(place, after, after) : ids[place];
+}
+
 static u32 merge_word(const u8 *word, u32 length) {
     merged = word;
     merged_size = length;
-    if (is_by_ranks() && rank_of_token(word, length) != NONE) return 1; /* even one that no merging makes */
+    u32 whole = is_by_ranks() ? rank_of_token(word, length) : NONE;
+    if (whole != NONE) { /* even one that no merging makes */
+        if (next_id) *next_id++ = whole;
+        return 1;
+    }
     u32 count = spell(word, length);
     if (count == NONE) return NONE;
-    return count <= SHORT_WORD ? merge_row(count) : merge_chain(count);
+    int is_row = count <= SHORT_WORD;
+    u32 left = is_row ? merge_row(count) : merge_chain(count);
+    if (next_id && is_row) {
+        for (u32 i = 0; i < left; i++) write_id(i, i + 1 < left ? i + 1 : NONE);
+    } else if (next_id) {
+        for (u32 i = 0; i != NONE; i = nexts[i]) write_id(i, nexts[i]);
+    }
+    return left;
 }

@@ -75,7 +75,7 @@ static u32 sextet(u8 c) {
 }
 
 /* Fills the empty `pairs` and `tokens` from lines of base64, a blank, the rank. Returns the number of tokens, 0 where
- * one is too long to be kept, or a line is not of this form. */
+ * one is too long to be kept, or a line is not of this form, or a rank not the number of the line. */
 EXPORT("build_ranks") u32 build_ranks(const u8 *lines, u32 length) {
     u32 made = 0, count = 0;
     for (u32 i = 0; i < length; i++, count++) {
@@ -89,8 +89,10 @@ EXPORT("build_ranks") u32 build_ranks(const u8 *lines, u32 length) {
         if (i == length || lines[i] != ' ') return 0;
         while (++i < length && lines[i] >= '0' && lines[i] <= '9') rank = rank * 10 + lines[i] - '0';
         u32 bytes = made - start;
-        if (!bytes || bytes > 0xFF || rank >= 1 << 24 || (i < length && lines[i] != '\n')) return 0;
+        if (!bytes || bytes > 0xFF || rank != count || rank >= 1 << 24 || (i < length && lines[i] != '\n')) return 0;
         if (bytes > longest_token) longest_token = bytes;
+        tables.token_starts[rank] = start;
+        tables.token_starts[rank + 1] = made;
         u32 at = home_of_token(tables.tokens + start, bytes);
         while (tables.pairs[at]) at = next_slot(at);
         tables.pairs[at] = (u64)start << 32 | rank << 8 | bytes;

@@ -23,6 +23,7 @@ struct tables {
     u32 pair_slots;
     const u32 *made;       /* by rank of a pair: the id that the merge makes */
     u8 *tokens;            /* by ranks: the bytes of all tokens */
+    u32 *token_starts;     /* by ranks: where in `tokens` the token of each rank begins, and all end */
     u32 *twos;             /* by ranks: those of the tokens of two bytes, by first * 256 + second, and 1; 0 for none */
     const u32 *byte_ids;   /* of the 256 bytes */
     const u32 *characters; /* BETWEEN_CHARACTERS: the code points that are tokens, in order, then their ids */
@@ -31,6 +32,7 @@ struct tables {
     const u8 *beside_bits; /* the same for all others by BESIDE_BITS of a hash: a set bit may be of another pair */
     const u8 *added;       /* added tokens in order, ADDED_BYTES each, filled up with zeros */
     u32 added_count;
+    const u32 *added_ids;  /* of those; then of runs of newlines, tabs, U+2581 of 0, 1, 2, ... LONGEST_BLANK */
     const u16 *kind_pages; /* of a pattern: kinds[kind_pages[code point / 64] * 64 + code point % 64] */
     const u8 *kinds;
     const u32 *changes;    /* the code points of kind CHANGES, in order; then where their bytes begin, and all end */
