@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from service.access.limits import AT_ONCE
+from service.backends import SPARE_CONNECTIONS, STORE_THREADS
 
 REPLICAS, WORKERS = 50, 2
 BUSY = 0.6
 """Share of its core that a worker works, on average; the rest is for bursts and a replica that is gone."""
 
-POOLS = 3
-"""Of connections to Redis that a worker has: counts, ledger and leases; each as many as counting threads, and four."""
+POOLS = (max(2, os.cpu_count() or 1), STORE_THREADS, STORE_THREADS)
+"""Of connections to Redis that a worker has, for counts, ledger and leases: the threads that ask, and a few more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def say_needs(shares: Sequence[Share], keeps: Keeps, say: Callable[[str], None])
         calls = rate * share.calls + workers * keeps.background
         say(f"{share.name:<44}{rate:>11,.0f}{calls:>14,.0f}{rate * share.redis / 1e6:>7.2f}"
             f"{rate * share.sent / 1e6:>7.1f}")
-    most = POOLS * ((os.cpu_count() or 2) + 4) + AT_ONCE
+    most = sum(threads + SPARE_CONNECTIONS for threads in POOLS) + AT_ONCE
     say("A server of Redis has one core for this; what needs more than about 0.7 of it needs a cluster of masters.")
     say(f"connections: {workers * keeps.connections:,.0f} as measured ({keeps.connections:.0f} a worker), "
         f"{workers * most:,} at most ({most} a worker with {os.cpu_count()} threads)")

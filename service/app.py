@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -24,7 +25,7 @@ from service.api.pages import MOUNT, web_routes
 from service.api.routes import JsonRoute, ServiceParts
 from service.api.routing import Directory
 from service.api.usage_routes import described_usage, usage_routes
-from service.backends import open_backends
+from service.backends import STORE_THREADS, open_backends
 from service.cache.replies import Replies
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
@@ -83,6 +84,7 @@ def create_app(settings: Settings | None = None) -> App:
         replies=Replies(settings.cache_bytes // 4, metrics),
         ledger=backends.ledger,
     )
+    asking = replace(parts, workers=Workers(STORE_THREADS, settings.queue, settings.request_seconds))
     keys, limiter = open_keys(settings), open_limiter(settings, metrics)
     readiness = Readiness(
         settings.warm, parts.metrics, parts.counter, backends.report, lambda: keys is None or keys.ring is not None
@@ -100,6 +102,7 @@ def create_app(settings: Settings | None = None) -> App:
         yield
         readiness.stop()
         parts.workers.close()
+        asking.workers.close()
         await limiter.close()
         backends.stop()
         housekeeping.stop()
@@ -114,7 +117,8 @@ def create_app(settings: Settings | None = None) -> App:
     )
     app.router.redirect_slashes = False
     app.router.routes.extend((
-        *count_routes(parts), *decision_routes(parts, deciders), *inspection_routes(parts), *usage_routes(parts),
+        *count_routes(parts), *decision_routes(parts, asking, deciders), *inspection_routes(parts),
+        *usage_routes(parts, asking),
         *page_routes(app), *web_routes(),
     ))
     guard_routes(app.routes)

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 LEDGER_SECONDS = 2.0
 """Longest wait for Redis where nobody waits for the answer, or has asked for nothing else."""
 
+STORE_THREADS = 4
+"""Threads for requests that ask Redis and cannot do without: budgets and the ledger. Not those that count: a Redis that
+hangs would hold them all for so long."""
+
+SPARE_CONNECTIONS = 4
+"""Beyond one for each thread that asks: for what is written behind."""
+
 
 @dataclass(slots=True)
 class Backends:
@@ -64,7 +71,8 @@ def open_backends(settings: Settings, metrics: Metrics) -> Backends:
     secret, cache = cache_key(settings), None
     if settings.redis_url is not None:
         cache = RedisCache(
-            lambda: _connect(settings, settings.redis_seconds), secret, settings.cache_ttl_seconds, metrics
+            lambda: _connect(settings, settings.redis_seconds, settings.threads), secret, settings.cache_ttl_seconds,
+            metrics,
         )
         _watch(metrics, cache)
     tiers = TieredCache(memory, cache, metrics, settings.ask_redis)
@@ -74,7 +82,9 @@ def open_backends(settings: Settings, metrics: Metrics) -> Backends:
             metrics.count_cost.labels(tokenizer).set(seconds * (1 << 20))
 
     metrics.call_at_sample(show_costs)
-    leases = RedisLeases(lambda: _connect(settings, LEDGER_SECONDS)) if settings.redis_url else MemoryLeases()
+    leases: Leases = MemoryLeases()
+    if settings.redis_url is not None:
+        leases = RedisLeases(lambda: _connect(settings, LEDGER_SECONDS, STORE_THREADS))
     return Backends(SegmentCounter(tiers, secret), cache, leases, _open_ledger(settings, metrics))
 
 
@@ -82,7 +92,7 @@ def _open_ledger(settings: Settings, metrics: Metrics) -> Ledger:
     keep_seconds = settings.ledger_days * 86_400
     store: LedgerStore = MemoryLedger(keep_seconds)
     if settings.redis_url is not None:
-        store = RedisLedger(lambda: _connect(settings, LEDGER_SECONDS), keep_seconds)
+        store = RedisLedger(lambda: _connect(settings, LEDGER_SECONDS, STORE_THREADS), keep_seconds)
     return Ledger(store, metrics, keep_seconds)
 
 
@@ -93,9 +103,10 @@ def cache_key(settings: Settings) -> bytes:
     return hashlib.blake2b(settings.cache_secret.get_secret_value().encode(), digest_size=32).digest()
 
 
-def _connect(settings: Settings, seconds: float) -> Client:
+def _connect(settings: Settings, seconds: float, threads: int) -> Client:
     assert settings.redis_url is not None
-    return open_redis(parse_redis_url(settings.redis_url.get_secret_value()), seconds, settings.threads + 4)
+    address = parse_redis_url(settings.redis_url.get_secret_value())
+    return open_redis(address, seconds, threads + SPARE_CONNECTIONS)
 
 
 def _watch(metrics: Metrics, cache: RedisCache) -> None:

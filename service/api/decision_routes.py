@@ -77,13 +77,15 @@ class DecisionPage:
         )
 
 
-def decision_routes(parts: ServiceParts, deciders: Deciders) -> Iterator[BaseRoute]:
-    """A route for each row, in order: a path that takes anything comes after those it would swallow."""
+def decision_routes(parts: ServiceParts, asking: ServiceParts, deciders: Deciders) -> Iterator[BaseRoute]:
+    """A route for each row, in order: a path that takes anything comes after those it would swallow. `asking` has the
+    threads that wait for Redis."""
     for row in DECISIONS:
+        its = asking if row.asks_store else parts
         if row.body is None:
-            yield Route(row.path, DecisionPage(row, deciders, parts), methods=["GET"])
+            yield Route(row.path, DecisionPage(row, deciders, its), methods=["GET"])
         else:
-            yield Route(row.path, JsonRoute(row.path, native.WIRE, Decide(row, deciders), parts), methods=["POST"])
+            yield Route(row.path, JsonRoute(row.path, native.WIRE, Decide(row, deciders), its), methods=["POST"])
 
 
 def described_decisions() -> Iterator[Described]:

@@ -190,12 +190,13 @@ class Usage:
         await (self.taking if scope["method"] == "POST" else self.reading)(scope, receive, send)
 
 
-def usage_routes(parts: ServiceParts) -> Iterator[BaseRoute]:
+def usage_routes(parts: ServiceParts, asking: ServiceParts) -> Iterator[BaseRoute]:
+    """`asking` has the threads that wait for Redis."""
     ledger = parts.ledger
     take = TakeUsage(parts.counter, ledger.keep_seconds, ledger.store.where)
     taking = JsonRoute(PATH, native.WIRE, take, parts)
-    yield Route(PATH, Usage(LedgerPage(PATH, usage_page(ledger), parts), taking), methods=["GET", "POST"])
-    yield Route(DRIFT_PATH, LedgerPage(DRIFT_PATH, drift_page(ledger), parts), methods=["GET"])
+    yield Route(PATH, Usage(LedgerPage(PATH, usage_page(ledger), asking), taking), methods=["GET", "POST"])
+    yield Route(DRIFT_PATH, LedgerPage(DRIFT_PATH, drift_page(ledger), asking), methods=["GET"])
 
 
 def described_usage() -> Iterator[Described]:

@@ -65,18 +65,23 @@ DECISIONS: tuple[Decision, ...] = (
         "get_model", "get", "/v1/models/{model_id:path}", "What a model's name means, its limits, methods and prices",
         decisions.get_model, None,
     ),
-    Decision("list_budgets", "get", "/v1/budgets", "Every named budget", leases.list_budgets, None),
-    Decision("get_budget", "get", "/v1/budgets/{name}", "A named budget now", leases.get_budget, None),
+    Decision(
+        "list_budgets", "get", "/v1/budgets", "Every named budget", leases.list_budgets, None, asks_store=True
+    ),
+    Decision(
+        "get_budget", "get", "/v1/budgets/{name}", "A named budget now", leases.get_budget, None, asks_store=True
+    ),
     Decision(
         "reserve", "post", "/v1/budgets/{name}/reserve", "Lease a part of a budget before a call",
-        leases.reserve, ReserveBody,
+        leases.reserve, ReserveBody, asks_store=True,
     ),
     Decision(
         "settle", "post", "/v1/budgets/{name}/settle", "Charge what was billed and end the lease",
-        leases.settle, SettleBody,
+        leases.settle, SettleBody, asks_store=True,
     ),
     Decision(
-        "release", "post", "/v1/budgets/{name}/release", "Give a lease back unused", leases.release, ReleaseBody
+        "release", "post", "/v1/budgets/{name}/release", "Give a lease back unused",
+        leases.release, ReleaseBody, asks_store=True,
     ),
 )
 

@@ -70,7 +70,8 @@ Handler = Callable[[Json, Mapping[str, str], Deciders], Decided]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A row: `handle(body, parameters of path and query, deciders)`; `body` is its model, None for a GET."""
+    """A row: `handle(body, parameters of path and query, deciders)`; `body` is its model, None for a GET. `asks_store`
+    where it may have to wait for Redis."""
 
     name: str
     method: str
@@ -79,6 +80,7 @@ class Decision:
     handle: Handler
     body: type[Any] | None
     query: Mapping[str, str] = field(default_factory=dict)
+    asks_store: bool = False
 
 
 # ---------------------------------------------------------------- cost

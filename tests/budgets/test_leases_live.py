@@ -1,0 +1,46 @@
+"""Budgets of a real server whose Redis hangs: they wait, and nothing else waits for them."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.live import running_server
+from tests.redis_server import FaultyProxy, redis_server
+from tests.serving.test_workers_live import until
+
+pytestmark = [
+    pytest.mark.redis,
+    pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not on PATH"),
+]
+
+
+def test_budgets_that_wait_for_redis_hold_no_thread_that_counts(tmp_path: Path) -> None:
+    budgets = tmp_path / "budgets.toml"
+    budgets.write_text('[budgets.team]\nlimit_tokens = 1000000\nper = "total"\n')
+    text = {"model": "gpt-4o", "text": "A text that is counted in a thread. " * 10_000}
+    with redis_server() as redis, FaultyProxy(redis.port) as proxy, running_server(
+        redis_url=proxy.url, cache_secret="s" * 32, budgets_file=budgets, threads=1, warm="o200k_base"
+    ) as server, httpx.Client(base_url=server.url, timeout=30) as client, ThreadPoolExecutor(3) as pool:
+
+        def reserve() -> int:
+            return httpx.post(f"{server.url}/v1/budgets/team/reserve", json={"tokens": 1}, timeout=30).status_code
+
+        until(lambda: {reserve() for _ in range(3)} == {200})
+        client.post("/v1/countTokens", json=text).raise_for_status()
+        proxy.fault = "hang"
+        waiting = [pool.submit(reserve) for _ in range(3)]
+        time.sleep(0.3)  # for them to have begun
+        began = time.monotonic()
+        client.post("/v1/countTokens", json={**text, "text": f"Another one. {text['text']}"}).raise_for_status()
+        took, still = time.monotonic() - began, [call for call in waiting if not call.done()]
+        assert {call.result() for call in waiting} == {503}
+        proxy.fault = "none"
+        assert still, "the budgets did not wait"
+        assert took < 1.0  # they wait for two seconds
+        until(lambda: reserve() == 200)
