@@ -1,6 +1,6 @@
 """What a running service is made of, as a CycloneDX document: `make sbom`.
 
-Made of the lock, of the index of vocabularies and of the compiled kernel alone, so it says the same wherever it is
+Made of the lock, of the index of vocabularies and of the compiled kernels alone, so it says the same wherever it is
 made and need not be committed. It names no address: purls and hashes say what a thing is, not where to fetch it.
 """
 
@@ -28,7 +28,8 @@ NAMESPACE = uuid.UUID("6ba7b812-9dad-11d1-80b4-00c04fd430c8")
 
 OWN = f"pkg:pypi/tallystick@{__version__}"
 
-TILING = ROOT / "service" / "tokenizers" / "tiling"
+DERIVED = ROOT / "service" / "tokenizers" / "tiling" / "data"
+"""Vocabularies that ship as part of the code, derived from those of ctok (see NOTICE)."""
 
 EXPRESSIONS = {
     "MIT License": "MIT", "Apache Software License": "Apache-2.0", "BSD License": "BSD-3-Clause",
@@ -105,7 +106,7 @@ def make_document() -> dict[str, Any]:
     """The document, the same for the same tree."""
     pins = read_lock()
     index = tomllib.loads((ROOT / "tokenizers_data" / "manifest.toml").read_text())
-    files = [TILING / "kernel.wasm", *sorted((TILING / "data").iterdir())]
+    files = sorted([*(ROOT / "service").rglob("*.wasm"), *DERIVED.iterdir()])
     components = [library(pin) for pin in pins.values()]
     components += [vocabulary(row) for row in index["file"]] + [file(path) for path in files]
     purls = {pin.name: f"pkg:pypi/{pin.name}@{pin.version}" for pin in pins.values()}
