@@ -39,6 +39,12 @@ def test_a_long_stretch_is_left_to_an_engine_that_gives_the_lock_away() -> None:
     assert NORMALISER.normalise("x" + "\uff21" * (LONGEST_STRETCH - 1)) == "x" + "A" * (LONGEST_STRETCH - 1)
 
 
+def test_a_text_full_of_marks_is_left_to_it_too_and_one_with_some_is_not() -> None:
+    assert NORMALISER.normalise("e\u0301" * 10_000) is None
+    assert NORMALISER.normalise("e\u0301" * 200) == "\xe9" * 200
+    assert NORMALISER.normalise(("e\u0301" + "x" * 99) * 10_000) == ("\xe9" + "x" * 99) * 10_000
+
+
 def test_long_stretches_are_not_remembered() -> None:
     normaliser = Normaliser(UNSTABLE)
     for length in range(1, 100):
