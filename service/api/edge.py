@@ -155,7 +155,7 @@ class Edge:
             "method": scope["method"],
             "route": exchange.route,
             "status": exchange.status,
-            "ms": round(seconds * 1000, 2),
+            "ms": int(seconds * 100_000 + 0.5) / 100,  # rounding writes the number down and reads it again
             "bytes": exchange.body_bytes,
             "tokens": exchange.input_tokens,
             "project": exchange.project,

@@ -32,6 +32,9 @@ class PriceRow:
     info: ModelInfo = field(repr=False, compare=False)
     edition: str = ""
 
+    def __hash__(self) -> int:
+        return hash(self.row_id)  # asked for in every count; rows of one name are few
+
 
 @cache
 def providers() -> Mapping[str, Provider]:
