@@ -77,6 +77,12 @@ def links(text: str) -> list[str]:
     return _LINK.findall(_SPAN.sub("", _FENCED.sub("", text)))
 
 
+def items(text: str) -> int:
+    """How many paragraphs and items of lists `text` has."""
+    parts = [part for part in re.split(r"\n\s*\n", text) if part.strip()]
+    return sum(max(1, len(re.findall("^- ", part, re.MULTILINE))) for part in parts)
+
+
 def anchors(text: str) -> set[str]:
     """Names under which its headings can be linked to, as GitHub makes them."""
     found: dict[str, int] = {}

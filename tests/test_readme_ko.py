@@ -58,6 +58,14 @@ def test_a_section_has_the_same_names_and_numbers(english: Section, korean: Sect
 
 
 @pytest.mark.parametrize(("english", "korean"), PAIRS, ids=[english.title for english, _ in PAIRS])
+def test_a_section_leads_to_the_same_places_in_as_many_steps(english: Section, korean: Section) -> None:
+    """Korean explains the table of accuracy, which stands in the English one alone."""
+    ours, theirs = (set(markdown.links(section.prose)) - {"README.md", "README.ko.md"} for section in (english, korean))
+    assert ours <= theirs
+    assert markdown.items(english.prose) <= markdown.items(korean.prose)
+
+
+@pytest.mark.parametrize(("english", "korean"), PAIRS, ids=[english.title for english, _ in PAIRS])
 def test_a_section_has_the_same_rows(english: Section, korean: Section) -> None:
     for ours, theirs in zip(english.rows, korean.rows, strict=False):
         assert len(theirs) == len(ours), theirs
