@@ -6,17 +6,16 @@ self-check, there is no kernel, and the tokenizer counts in Python (`memo.py`): 
 
 from __future__ import annotations
 
-import atexit
-import ctypes
 import json
 import os
 import struct
 import sys
 from array import array
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
-from typing import Any
+
+from service.tokenizers.wasm import Instance, Module, WasmUnavailable, errors
 
 from .normalise import restore
 from .tables import Family, Vocabulary, characters, vocabulary
@@ -31,7 +30,6 @@ MAX_IDLE = min(os.cpu_count() or 1, 16)
 MAX_IDLE_BYTES = 8 << 20
 """Linear memory never shrinks, so an instance that a text of more than some 3.5 million characters went through is
 dropped. A fresh one costs 1 ms."""
-PAGE = 65536
 ASK = -1
 """What the kernel returns for a text that it cannot normalise: 32 bits, all set, read as a signed integer."""
 
@@ -44,72 +42,28 @@ class Kernel:
     """One instance with the tables of one family. One thread at a time may use it."""
 
     def __init__(self, family: Family) -> None:
-        import wasmtime  # noqa: PLC0415 - optional, and it takes 0.1 s
-
-        engine, module = _module()
-        self._store = wasmtime.Store(engine)
-        exports: Any = wasmtime.Instance(self._store, module, []).exports(self._store)
-        self._memory = exports["memory"]
-        self._count = _callable(self._store, exports["count"])
-        self._count_normal = _callable(self._store, exports["count_normal"])
-        self._measure()
-        base: int = exports["heap_base"](self._store)
+        self._instance = Instance(_module())
+        base: int = self._instance.call("heap_base")
         tables = _tables(family, base)
         self._text = base + len(tables)
-        self._write(tables, base)
-        exports["setup"](self._store, base)
+        self._instance.write(tables, base)
+        self._instance.call("setup", base)
+        self._count, self._count_normal = self._instance.function("count"), self._instance.function("count_normal")
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._instance.memory_bytes
 
     def count(self, units: bytes) -> int | None:
         """Tokens of a text in UTF-16 (little endian), not empty; None where it must be normalised first."""
-        self._write(units, self._text)
+        self._instance.write(units, self._text)
         tokens = self._count(self._text, len(units) // 2)
         return None if tokens == ASK else tokens
 
     def count_normal(self, units: bytes) -> int:
         """The same of a normalised text, not empty, without newlines at its end."""
-        self._write(units, self._text)
+        self._instance.write(units, self._text)
         return self._count_normal(self._text, len(units) // 2)
-
-    def _measure(self) -> None:
-        """Where the memory begins, and its size: both hold until it grows."""
-        self.memory_bytes: int = self._memory.data_len(self._store)
-        self._begins: int = ctypes.addressof(self._memory.data_ptr(self._store).contents)
-
-    def _write(self, data: bytes, at: int) -> None:
-        missing = at + len(data) - self.memory_bytes
-        if missing > 0:
-            self._memory.grow(self._store, -(-missing // PAGE))
-            self._measure()
-        ctypes.memmove(self._begins + at, data, len(data))
-
-
-def _callable(store: Any, function: Any) -> Callable[[int, int], int]:
-    """`_direct`, or wasmtime's own way where a wasmtime looks different inside."""
-    try:
-        return _direct(store, function)
-    except (ImportError, AttributeError):
-        return partial(function, store)
-
-
-def _direct(store: Any, function: Any) -> Callable[[int, int], int]:
-    """Calls a function of two integers in 3 us. wasmtime's own way asks for the types and wraps every value: 40 us."""
-    from wasmtime import Trap, WasmtimeError, _ffi  # noqa: PLC0415
-
-    context, pointer = store._context(), ctypes.byref(function._func)
-    values, trap = (_ffi.wasmtime_val_raw_t * 2)(), ctypes.POINTER(_ffi.wasm_trap_t)()
-    invoke, caught = _ffi.wasmtime_func_call_unchecked, ctypes.byref(trap)
-
-    def call(first: int, second: int) -> int:
-        values[0].i32, values[1].i32 = first, second
-        error = invoke(context, pointer, values, 2, caught)
-        if error:
-            raise WasmtimeError._from_ptr(error)
-        if trap:
-            raise Trap._from_ptr(trap)
-        result: int = values[0].i32
-        return result
-
-    return call
 
 
 class KernelPool:
@@ -142,7 +96,7 @@ class KernelPool:
             except IndexError:
                 kernel = Kernel(self._family)
             tokens = count(kernel, units)
-        except _errors() as error:
+        except errors() as error:
             raise KernelUnavailable(f"{type(error).__name__} on {len(units)} bytes") from error
         if len(self._idle) < MAX_IDLE and kernel.memory_bytes <= MAX_IDLE_BYTES:
             self._idle.append(kernel)
@@ -150,32 +104,16 @@ class KernelPool:
 
 
 @cache
-def _module() -> tuple[Any, Any]:
-    import wasmtime  # noqa: PLC0415
-
-    config = wasmtime.Config()
-    config.parallel_compilation = False  # one small file; and no threads that a fork would lose
-    engine = wasmtime.Engine(config)
-    module = wasmtime.Module(engine, files(__package__).joinpath("kernel.wasm").read_bytes())
-    atexit.register(engine.close)  # else both complain when the interpreter has already taken their library apart
-    atexit.register(module.close)
-    return engine, module
-
-
-@cache
-def _errors() -> tuple[type[Exception], ...]:
-    """What a failing instance may raise."""
-    import wasmtime  # noqa: PLC0415
-
-    return wasmtime.WasmtimeError, wasmtime.Trap, MemoryError, IndexError
+def _module() -> Module:
+    return Module(files(__package__).joinpath("kernel.wasm").read_bytes())
 
 
 def _checked(family: Family) -> Kernel:
     """A kernel that counted the golden texts right."""
     try:
-        errors = _errors()
-    except (ImportError, OSError, RuntimeError) as error:  # not installed, or no wheel for this machine
-        raise KernelUnavailable("wasmtime does not import") from error
+        failures: tuple[type[Exception], ...] = (WasmUnavailable, *errors())
+    except WasmUnavailable as error:
+        raise KernelUnavailable(str(error)) from error
     try:
         kernel = Kernel(family)
         golden: dict[str, dict[str, int]] = json.loads(files(__package__).joinpath("data", "golden.json").read_bytes())
@@ -184,7 +122,7 @@ def _checked(family: Family) -> Kernel:
             units, raw = text.encode("utf-16-le"), restore(text).encode("utf-16-le")
             if kernel.count_normal(units) != expected or kernel.count(raw) not in (expected, None):
                 raise KernelUnavailable(f"the kernel miscounts a golden text of {len(text)} characters")
-    except errors as error:
+    except failures as error:
         raise KernelUnavailable(f"the kernel does not run: {type(error).__name__}") from error
     return kernel
 
