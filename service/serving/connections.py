@@ -72,6 +72,7 @@ class Connection(Protocol):
         self._in_headers = False
         self._header_bytes = 0
         self._piece_bytes = 0
+        self._piece_is_headers = True
 
     @property
     def is_idle(self) -> bool:
@@ -92,9 +93,9 @@ class Connection(Protocol):
             self._wait("idle", self.limits.idle_seconds)
 
     def data_received(self, data: bytes) -> None:
-        self._piece_bytes = len(data)
+        self._piece_bytes, self._piece_is_headers = len(data), True
         super().data_received(data)
-        if self._in_headers:
+        if self._in_headers and self._piece_is_headers:
             self._header_bytes += len(data)
             if self._header_bytes > MAX_HEADER_BYTES:
                 self._turn_away("large_headers", LARGE)
@@ -106,7 +107,7 @@ class Connection(Protocol):
             self._wait("slow_headers", self.limits.header_seconds)
 
     def on_headers_complete(self) -> None:
-        if self._piece_bytes > MAX_HEADER_BYTES:  # rarely: most of it is a body, or later requests
+        if self._header_bytes + self._piece_bytes > MAX_HEADER_BYTES:  # rarely: most is a body, or other requests
             self._check_headers()
         super().on_headers_complete()
         self._in_headers, self.headers = False, _Dropped()
@@ -114,6 +115,7 @@ class Connection(Protocol):
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
+        self._piece_is_headers = False  # what follows in this piece may be; it is looked at once they are complete
         if self._waits_for == "slow_rest" and self.is_idle:
             self._wait("idle", self.limits.idle_seconds)
 

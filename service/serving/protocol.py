@@ -76,24 +76,84 @@ class Cycle(RequestResponseCycle):
         self.on_response()
 
 
+class _Rest:
+    """Callbacks of a parser that begins in the middle of a request: the head that it is given first is not told."""
+
+    def __init__(self, connection: Protocol) -> None:
+        self.on_body, self.on_message_complete = connection.on_body, connection.on_message_complete
+        self._connection = connection
+        self._in_head = True
+
+    def on_message_begin(self) -> None:
+        if not self._in_head:
+            self._connection.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if not self._in_head:
+            self._connection.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head:
+            self._connection.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self._in_head:
+            self._in_head = False
+        else:
+            self._connection.on_headers_complete()
+
+
 class Protocol(HttpToolsProtocol):
     """One connection. What keeps it from staying open for ever is left to who derives from it."""
 
     cycle: Cycle
     _feeding = False
     _first: tuple[Cycle, Any] | None = None
+    _framing = b""
+    """The headers that tell the body of a request which offers another protocol, as long as that body is to come."""
 
     def data_received(self, data: bytes) -> None:
         self._feeding = True
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._feed(data)
         self._feeding = False
         if self._first is not None:
             first, self._first = self._first, None
             if not self.transport.is_closing():  # what came after it was no request
                 self._answer(*first)
 
+    def _feed(self, data: bytes) -> None:
+        """Give the parser what came. An offer of another protocol (h2c by Java, a websocket) is not taken.
+
+        The parser takes such a request to have no body: what comes next would be read as a request of its own, which
+        a body must never be. So a new parser goes on where the head ended.
+        """
+        while data:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as offer:
+                data = data[offer.args[0]:]
+                if self._framing:
+                    framing, self._framing = self._framing, b""
+                    self.parser = httptools.HttpRequestParser(_Rest(self))
+                    self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                    self.parser.feed_data(b"POST / HTTP/1.1\r\n" + framing + b"\r\n")
+            except httptools.HttpParserError:
+                self.logger.warning("Invalid HTTP request received.")
+                self.send_400_response("Invalid HTTP request received.")
+                return
+            else:
+                return
+
+    def on_message_complete(self) -> None:
+        if not self._framing:
+            super().on_message_complete()
+
     def on_headers_complete(self) -> None:
         parser, scope = self.parser, self.scope
+        if parser.should_upgrade():
+            lines = [b"%b: %b\r\n" % row for row in self.headers if row[0] in (b"content-length", b"transfer-encoding")]
+            self._framing = b"".join(lines)
         version = parser.get_http_version()
         url = httptools.parse_url(self.url)
         path = url.path.decode("ascii")

@@ -19,6 +19,10 @@ CHUNKS = b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY)
 PROBE = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
+OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+"""As Java's client sends it with every request."""
+
+
 def post(head: bytes, body: bytes = BODY, version: bytes = b"HTTP/1.1") -> bytes:
     return b"POST /v1/countTokens " + version + b"\r\nHost: x\r\n" + head + b"\r\n" + body
 
@@ -93,6 +97,10 @@ ANSWERED = {
     "a body on a GET": (get(b"/livez", b"Host: x\r\nContent-Length: 5\r\n") + b"hello" + PROBE, [200, 200]),
     "a whole URL of somewhere else": (get(b"http://evil.example/livez"), [200]),
     "an offer of HTTP/2": (get(b"/livez", b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"), [200]),
+    "an offer of HTTP/2 with a body, and more": (post(OFFER + LENGTH) + PROBE, [200, 200]),
+    "an offer of HTTP/2 with chunks, and more": (post(OFFER + CHUNKED, CHUNKS) + PROBE, [200, 200]),
+    "an offer of HTTP/2 with an empty body": (post(OFFER + b"Content-Length: 0\r\n", b"") + PROBE, [400, 200]),
+    "an offer whose body is a request": (post(OFFER + b"Content-Length: %d\r\n" % len(PROBE), PROBE), [400]),
     "an offer of a websocket": (
         get(b"/livez", b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"), [200],
     ),
@@ -109,7 +117,7 @@ ANSWERED = {
     "OPTIONS of everything": (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", [404]),
     "an empty body that says it is gzip": (post(b"Content-Encoding: gzip\r\nContent-Length: 0\r\n", b""), [400]),
     "a thousand line ends first": (b"\r\n" * 1_000 + PROBE, [200]),
-    "five hundred in a pipeline": (PROBE * 500, [200] * 500),
+    "nine thousand in a pipeline": (PROBE * 9_000, [200] * 9_000),
     "headers that are no text": (
         post(b"Authorization: Bearer \xff\xfe\r\nContent-Type: \xff/\xfe\r\nX-Forwarded-For: \xff,;\r\n" + LENGTH),
         [200],
@@ -162,6 +170,29 @@ def test_what_is_odd_and_plain_has_its_answers(server: LiveServer, name: str) ->
     assert statuses(answer) == wanted
     assert b"canary" not in answer
     assert b"evil" not in answer.lower()
+
+
+@pytest.mark.parametrize("framing", [LENGTH, CHUNKED], ids=["length", "chunks"])
+def test_the_body_of_an_offer_is_never_a_request_however_it_comes(server: LiveServer, framing: bytes) -> None:
+    """The parser itself takes such a request to have no body; what came later was once read as the next one."""
+    url = httpx.URL(server.url)
+    body = BODY if framing == LENGTH else CHUNKS
+    whole = post(OFFER + framing, body)
+    for cut in (len(whole) - len(body), len(whole) - 10, 30):
+        with socket.create_connection((url.host, url.port), timeout=20) as connection:
+            connection.sendall(whole[:cut])
+            connection.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                connection.recv(65_536)
+            connection.settimeout(20)
+            connection.sendall(whole[cut:] + PROBE)
+            received = b""
+            while received.count(b"HTTP/1.1 ") < 2:
+                piece = connection.recv(65_536)
+                assert piece, received
+                received += piece
+        assert statuses(received) == [200, 200]
+        assert b'"input_tokens":1' in received
 
 
 def test_trailers_are_no_headers(server: LiveServer) -> None:
