@@ -116,15 +116,16 @@ CLIENTS: tuple[Fault, ...] = (
 def kill_master(topology: Topology, _: Sequence[Kind]) -> None:
     """The sentinels agree that it is gone and promote a replica; what comes back follows the new master."""
     (master,) = topology.store.masters
+    others = [one for one in topology.store.servers if one is not master]
     master.stop()
-    until(lambda: len(topology.store.masters) == 1, "a replica is promoted")
+    until(lambda: _is_followed(others), "a replica is promoted")
     master.start()
     until(lambda: len(topology.store.masters) == 1 and _follows(master), "the old master follows the new one")
 
 
 def hang_master(topology: Topology, _: Sequence[Kind]) -> None:
     """It hangs until another was promoted and is followed, and then goes on as if nothing had been."""
-    _hang_master(topology.store, lambda others: sum(_follows_one_of(one, others) for one in others) == 1)
+    _hang_master(topology.store, _is_followed)
 
 
 def hang_master_briefly(topology: Topology, _: Sequence[Kind]) -> None:
@@ -141,6 +142,11 @@ def _hang_master(store: Store, is_over: Callable[[Sequence[RedisServer]], bool])
     finally:
         resume(master)
     until(lambda: _follows(master), "the old master follows the new one")
+
+
+def _is_followed(servers: Sequence[RedisServer]) -> bool:
+    """Whether all but one of them follow that one: a failover is complete."""
+    return sum(_follows_one_of(one, servers) for one in servers) == len(servers) - 1
 
 
 def _follows_one_of(server: RedisServer, others: Sequence[RedisServer]) -> bool:

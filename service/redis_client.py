@@ -147,14 +147,18 @@ def _open_sentinel(address: RedisAddress, seconds: float, connections: int) -> C
 
 def _open_cluster(address: RedisAddress, seconds: float, connections: int) -> Client:
     from redis.backoff import NoBackoff  # noqa: PLC0415
-    from redis.cluster import ClusterNode, RedisCluster  # noqa: PLC0415
+    from redis.cluster import ClusterNode  # noqa: PLC0415
     from redis.retry import Retry  # noqa: PLC0415
+
+    from service.redis_cluster import BoundedCluster  # noqa: PLC0415  imports redis
 
     options = _options(address, seconds)
     options.pop("db", None)
     nodes = [ClusterNode(host, port) for host, port in address.nodes]  # type: ignore[no-untyped-call]
     # One more try, since a moved slot or a new master is only found out by an error.
-    return RedisCluster(startup_nodes=nodes, retry=Retry(NoBackoff(), 1), max_connections=connections, **options)
+    return BoundedCluster(
+        seconds, startup_nodes=nodes, retry=Retry(NoBackoff(), 1), max_connections=connections, **options
+    )
 
 
 _OPENERS: Mapping[Kind, Callable[[RedisAddress, float, int], Client]] = {

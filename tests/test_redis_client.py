@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.redis_client import SCHEMES, UNREACHABLE, open_redis, parse_redis_url, reason_of, redis_errors
-from tests.redis_server import RedisServer, redis_sentinel, redis_server
+from tests.redis_server import RedisServer, redis_cluster, redis_sentinel, redis_server
 from tests.serving.test_workers_live import until
 
 
@@ -130,4 +134,35 @@ def test_a_master_that_nobody_follows_any_more_is_left_for_the_one_that_the_sent
             assert reason_of(refused.value) in UNREACHABLE
             assert not client.connection_pool._available_connections[0].is_connected
             assert admin.get("key") == b"1"
+        client.close()
+
+
+@pytest.mark.redis
+def test_a_node_of_a_cluster_that_hangs_holds_a_pipeline_up_for_little_longer_than_is_allowed() -> None:
+    """Sixty keys, a third of them there: each would be tried once more by itself."""
+    with redis_cluster() as nodes:
+        url = "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+        client: Any = open_redis(parse_redis_url(url), 0.1)
+
+        def get() -> list[Any]:
+            pipeline = client.pipeline(transaction=False)
+            for number in range(60):
+                pipeline.get(f"key-{number}")
+            found: list[Any] = pipeline.execute(raise_on_error=False)
+            return found
+
+        assert get() == [None] * 60
+        hung = nodes[1].process
+        assert hung is not None
+        os.kill(hung.pid, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            with suppress(*redis_errors()):  # where it could not even connect
+                answers = get()
+                assert 10 < answers.count(None) < 50
+            took = time.monotonic() - began
+        finally:
+            os.kill(hung.pid, signal.SIGCONT)
+        assert took < 1.5
+        until(lambda: get() == [None] * 60)
         client.close()
