@@ -20,7 +20,15 @@ from service.dialects.base import (
     optional_text,
     schema_object,
 )
-from service.dialects.fields import MESSAGES, MESSAGES_MESSAGE, join, need, unknown_fields, unknown_in_each
+from service.dialects.fields import (
+    MESSAGES,
+    MESSAGES_MESSAGE,
+    join,
+    need,
+    unknown_fields,
+    unknown_in_each,
+    unknown_in_texts,
+)
 from service.errors import InvalidRequest, ServiceError
 from service.types import (
     CountRequest,
@@ -65,7 +73,7 @@ def read_messages(value: Json, path: str = "") -> Prompt:
         options=_options(body, path),
         warnings=(
             *_warnings(body, path), *unknown_fields(body, MESSAGES, path),
-            *unknown_in_each(said, MESSAGES_MESSAGE),
+            *unknown_in_each(said, MESSAGES_MESSAGE), *unknown_in_texts(said),
         ),
     )
 

@@ -20,7 +20,7 @@ from service.dialects.base import (
     split_data_url,
     wrong_type,
 )
-from service.dialects.fields import join
+from service.dialects.fields import TOOL_RESULT, TOOL_USE, join, need, need_unless_alone
 from service.errors import InvalidRequest
 from service.types import (
     Document,
@@ -85,7 +85,8 @@ def _block(block: Object, path: str, seen: Conversation) -> tuple[Part, ...]:
 
 def _text(block: Object, path: str, _: Conversation) -> tuple[Part, ...]:
     """`citations` of a text block repeat what was cited: they are not billed."""
-    return (Text(optional_text(block.get("text"), join(path, "text")), path),)
+    need(block, "text", path, "a block of text holds it")
+    return (Text(optional_text(block["text"], join(path, "text")), path),)
 
 
 def _thinking(block: Object, path: str, _: Conversation) -> tuple[Part, ...]:
@@ -194,6 +195,7 @@ def _call(block: Object, path: str, seen: Conversation) -> tuple[Part, ...]:
     hosted = {"server_tool_use": name or "server_tool", "mcp_tool_use": "mcp"}.get(block.get("type", ""))
     if call_id:
         seen.names[call_id] = name
+    need_unless_alone(block, "input", TOOL_USE, path, "it holds the arguments of the call")
     arguments = block.get("input")
     return (ToolCall(name, {} if arguments is None else arguments, None, call_id, hosted, path=path),)
 
@@ -201,6 +203,7 @@ def _call(block: Object, path: str, seen: Conversation) -> tuple[Part, ...]:
 def _result(block: Object, path: str, seen: Conversation) -> tuple[Part, ...]:
     """`mcp_tool_result` has the shape of `tool_result`."""
     hosted = "mcp" if block.get("type") == "mcp_tool_result" else None
+    need_unless_alone(block, "content", TOOL_RESULT, path, "it holds what the tool answered")
     return (_answer(block, path, seen, read_blocks(block.get("content"), join(path, "content"), seen), hosted),)
 
 

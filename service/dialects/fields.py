@@ -47,6 +47,18 @@ GENERATE_CONTENT = frozenset({
     "cachedContent", "labels", "serviceTier", "store", "modelArmorConfig", "config", "generateContentRequest",
 })
 CONTENT = frozenset({"parts", "role"})
+TEXT_PART = frozenset({
+    "type", "text", "cache_control", "citations", "annotations", "logprobs", "prompt_cache_breakpoint",
+})
+FUNCTION = frozenset({"name", "arguments", "parsed_arguments"})
+FUNCTION_CALL = frozenset({
+    "type", "id", "call_id", "name", "arguments", "parsed_arguments", "namespace", "status", "caller", "created_by",
+})
+FUNCTION_OUTPUT = frozenset({"type", "id", "call_id", "output", "status", "caller", "created_by"})
+TOOL_USE = frozenset({"type", "id", "name", "input", "cache_control", "caller", "server_name"})
+TOOL_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control", "server_name"})
+GOOGLE_CALL = frozenset({"id", "name", "args", "partialArgs", "partial_args", "willContinue", "will_continue"})
+GOOGLE_RESPONSE = frozenset({"id", "name", "response", "parts", "willContinue", "will_continue", "scheduling"})
 """From the providers' API references and SDKs of November 2026 (openai, anthropic, google-genai in requirements/)."""
 
 
@@ -69,8 +81,27 @@ def unknown_in_each(items: Iterable[tuple[Json, str]], known: frozenset[str]) ->
     return islice((warning for value, path in items for warning in unknown_fields(value, known, path)), MOST_NAMED)
 
 
+def unknown_in_texts(items: Iterable[tuple[Json, str]]) -> Iterator[Warned]:
+    """The same of the text parts in messages' content."""
+    return unknown_in_each(_text_parts(items), TEXT_PART)
+
+
+def _text_parts(items: Iterable[tuple[Json, str]]) -> Iterator[tuple[Json, str]]:
+    for value, path in items:
+        content = value.get("content") if isinstance(value, dict) else None
+        for i, part in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(part, dict) and isinstance(part.get("text"), str):
+                yield part, f"{path}.content[{i}]"
+
+
 def need(value: Mapping[str, Json], name: str, path: str, what: str) -> None:
     """Raise InvalidRequest where a field is absent (null is given); `what` says what it would hold."""
     if name not in value:
         at = join(path, name)
         raise InvalidRequest(f"{at} is missing: {what}.", field=at)
+
+
+def need_unless_alone(value: Mapping[str, Json], name: str, known: frozenset[str], path: str, what: str) -> None:
+    """The same where the field may be absent, unless one that is not known holds something: then it is misnamed."""
+    if name not in value and any(unknown_fields(dict(value), known, path)):
+        need(value, name, path, what)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from service.dialects.base import as_object, as_text, each, optional_text, read_media_data
-from service.dialects.fields import CONTENT, join, need, unknown_fields
+from service.dialects.fields import CONTENT, GOOGLE_CALL, GOOGLE_RESPONSE, join, need, need_unless_alone, unknown_fields
 from service.dialects.google_wire import camel, duration, enum_name, field, number
 from service.types import Json, Media, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
 
@@ -118,6 +118,7 @@ def _call(part: Mapping[str, Json], path: str, signature: str | None) -> ToolCal
     value, at = field(part, path, "functionCall")
     if value is not None:
         call = as_object(value, at)
+        need_unless_alone(call, "args", GOOGLE_CALL, at, "they hold the arguments of the call")
         name, call_id = _text(call, at, "name"), _text(call, at, "id")
         return ToolCall(name, call.get("args"), call_id=call_id, signature=signature, path=path)
     value, at = field(part, path, "executableCode")
@@ -136,6 +137,7 @@ def _results(part: Mapping[str, Json], path: str) -> Iterator[ToolResult]:
     value, at = field(part, path, "functionResponse")
     if value is not None:
         answer = as_object(value, at)
+        need_unless_alone(answer, "response", GOOGLE_RESPONSE, at, "it holds what the function answered")
         files = tuple(
             file for item, place in each(answer.get("parts"), join(at, "parts"))
             for file in _files(as_object(item, place), place)

@@ -19,7 +19,18 @@ from service.dialects.base import (
     schema_object,
     wrong_type,
 )
-from service.dialects.fields import CHAT, CHAT_MESSAGE, RESPONSES, join, need, unknown_fields, unknown_in_each
+from service.dialects.fields import (
+    CHAT,
+    CHAT_MESSAGE,
+    FUNCTION,
+    RESPONSES,
+    join,
+    need,
+    need_unless_alone,
+    unknown_fields,
+    unknown_in_each,
+    unknown_in_texts,
+)
 from service.dialects.openai_items import decode_arguments, read_input, read_role, unknown_messages
 from service.dialects.openai_parts import (
     read_content,
@@ -40,20 +51,23 @@ def read_chat(value: Json, path: str) -> Prompt:
     at = join(path, "messages")
     if body.get("messages") is None:
         raise InvalidRequest(f"{at} is missing: a chat request holds messages.", field=at)
+    said = [*each(body["messages"], at)]
     legacy = each(body.get("functions"), join(path, "functions"))
     functions = tuple(read_function(as_object(item, where), where) for item, where in legacy)
     choice, choice_path = body.get("tool_choice"), join(path, "tool_choice")
     if choice is None:
         choice, choice_path = body.get("function_call"), join(path, "function_call")
     return Prompt(
-        tuple(_message(item, where) for item, where in each(body["messages"], at)),
+        tuple(_message(item, where) for item, where in said),
         tools=(*read_tools(body.get("tools"), join(path, "tools")), *functions),
         tool_choice=read_tool_choice(choice, choice_path, body.get("parallel_tool_calls")),
         output=read_output(body.get("response_format"), join(path, "response_format")),
         thinking="enabled" if body.get("reasoning_effort") not in (None, "none") else None,
         dialect="openai.chat",
         options=_chat_options(body, path),
-        warnings=(*unknown_fields(body, CHAT, path), *unknown_in_each(each(body["messages"], at), CHAT_MESSAGE)),
+        warnings=(
+            *unknown_fields(body, CHAT, path), *unknown_in_each(said, CHAT_MESSAGE), *unknown_in_texts(said),
+        ),
     )
 
 
@@ -94,6 +108,7 @@ def _call(call: dict[str, Json], path: str) -> ToolCall:
         text = optional_text(custom.get("input"), join(path, "custom.input"))
         return ToolCall(as_text(custom.get("name"), join(path, "custom.name")), text, text, call_id, path=path)
     function = as_object(call.get("function"), join(path, "function"))
+    need_unless_alone(function, "arguments", FUNCTION, join(path, "function"), "it holds the arguments of the call")
     arguments, raw = decode_arguments(function.get("arguments"))
     name = optional_text(function.get("name"), join(path, "function.name"))
     return ToolCall(name, arguments, raw, call_id, path=path)

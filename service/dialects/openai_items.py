@@ -6,7 +6,16 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 
 from service.dialects.base import as_object, as_text, check_depth, each, optional_text
-from service.dialects.fields import RESPONSES_MESSAGE, join, need, unknown_in_each
+from service.dialects.fields import (
+    FUNCTION_CALL,
+    FUNCTION_OUTPUT,
+    RESPONSES_MESSAGE,
+    join,
+    need,
+    need_unless_alone,
+    unknown_in_each,
+    unknown_in_texts,
+)
 from service.dialects.openai_parts import read_content, read_tools
 from service.errors import InvalidRequest
 from service.types import (
@@ -44,7 +53,9 @@ def unknown_messages(value: Json, path: str) -> Iterator[Warned]:
     """Warnings for fields of messages that a message does not have; other items have too many forms to say."""
     items = () if isinstance(value, str) else each(value, path)
     messages = ((item, at) for item, at in items if isinstance(item, dict) and item.get("type") in _MESSAGE_TYPES)
-    return unknown_in_each(messages, RESPONSES_MESSAGE)
+    listed = [*messages]
+    yield from unknown_in_each(listed, RESPONSES_MESSAGE)
+    yield from unknown_in_texts(listed)
 
 
 def read_role(value: Json, path: str) -> Role:
@@ -97,6 +108,7 @@ def decode_arguments(value: Json) -> tuple[Json, str | None]:
 
 
 def _function_call(item: Item, path: str) -> Message:
+    need_unless_alone(item, "arguments", FUNCTION_CALL, path, "it holds the arguments of the call")
     arguments, raw = decode_arguments(item.get("arguments"))
     call = ToolCall(
         as_text(item.get("name"), join(path, "name")), arguments, raw, optional_text(item.get("call_id"), path),
@@ -113,6 +125,7 @@ def _custom_call(item: Item, path: str) -> Message:
 
 
 def _function_output(item: Item, path: str) -> Message:
+    need_unless_alone(item, "output", FUNCTION_OUTPUT, path, "it holds what the function answered")
     return _tool(_output(item, path), path)
 
 

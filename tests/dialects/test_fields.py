@@ -31,6 +31,26 @@ def read(dialect: str, body: Any) -> Prompt:
     ("anthropic.messages", {"messages": [{"role": "user", "text": "Hello"}]}, "messages[0].content"),
     ("anthropic.messages", {"messages": [{"role": "user", "parts": []}]}, "messages[0].content"),
     ("google.generateContent", {"contents": [{"role": "user", "content": "Hello"}]}, "contents[0].parts"),
+    ("anthropic.messages", {"messages": [{"role": "user", "content": [{"type": "text", "content": "Hello"}]}]},
+     "messages[0].content[0].text"),
+    ("anthropic.messages", {"messages": [], "system": [{"type": "text"}]}, "system[0].text"),
+    ("anthropic.messages", {"messages": [{"role": "assistant", "content": [
+        {"type": "tool_use", "id": "a", "name": "f", "arguments": {"city": "Paris"}}]}]},
+     "messages[0].content[0].input"),
+    ("anthropic.messages", {"messages": [{"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "a", "text": "Sunny"}]}]}, "messages[0].content[0].content"),
+    ("openai.chat", {"messages": [{"role": "assistant", "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "f", "args": "{}"}}]}]},
+     "messages[0].tool_calls[0].function.arguments"),
+    ("openai.responses", {"input": [{"type": "function_call", "call_id": "a", "name": "f", "args": "{}"}]},
+     "input[0].arguments"),
+    ("openai.responses", {"input": [{"type": "function_call_output", "call_id": "a", "content": "Sunny"}]},
+     "input[0].output"),
+    ("google.generateContent", {"contents": [{"role": "model", "parts": [
+        {"functionCall": {"name": "f", "arguments": {"city": "Paris"}}}]}]}, "contents[0].parts[0].functionCall.args"),
+    ("google.generateContent", {"contents": [{"role": "user", "parts": [
+        {"functionResponse": {"name": "f", "result": {"sky": "blue"}}}]}]},
+     "contents[0].parts[0].functionResponse.response"),
 ])
 def test_a_message_without_what_it_says_is_refused_and_not_counted_as_empty(
     dialect: str, body: Any, field: str
@@ -49,6 +69,11 @@ def test_a_message_without_what_it_says_is_refused_and_not_counted_as_empty(
     ("anthropic.messages", {"messages": [{"role": "user", "content": ""}], "max_tokens": 5, "stop_sequences": ["x"]}),
     ("google.generateContent", {"contents": [{"role": "model"}], "system_instruction": "Hi", "safety_settings": [{}]}),
     ("google.generateContent", {"contents": [{"text": "Hi"}, "there"], "generationConfig": {"topK": 3}}),
+    ("google.generateContent", {"contents": [{"role": "model", "parts": [{"functionCall": {"name": "f"}}]}]}),
+    ("anthropic.messages", {"messages": [{"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "a"},
+        {"type": "text", "text": "Hi", "cache_control": {"type": "x"}}]}]}),
+    ("openai.responses", {"input": [{"type": "function_call", "call_id": "a", "name": "f", "id": "b"}]}),
 ])
 def test_what_a_format_has_gives_no_warning(dialect: str, body: Any) -> None:
     assert read(dialect, body).warnings == ()
@@ -61,6 +86,8 @@ def test_what_a_format_has_gives_no_warning(dialect: str, body: Any) -> None:
      ["system", "input[0].parts"]),
     ("anthropic.messages", {"messages": [{"role": "user", "content": "Hi", "name": "Ann"}], "instructions": "Brief!"},
      ["instructions", "messages[0].name"]),
+    ("openai.chat", {"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "foo": "bar"}]}]},
+     ["messages[0].content[0].foo"]),
     ("google.generateContent", {"contents": [{"role": "user", "parts": "Hi", "content": "x"}], "messages": [{"a": 1}]},
      ["messages", "contents[0].content"]),
 ])
