@@ -119,7 +119,7 @@ def project_of(scope: Scope, projects: frozenset[str], default: str) -> str:
     if projects:
         for name, value in scope["headers"]:
             if name == PROJECT_HEADER:
-                said: str = value.decode("latin-1")
+                said: str = value.decode("utf-8", "replace")
                 return said if said in projects else default
     return default
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import IO, Any, Literal, cast, get_args
 
 Form = Literal["jsonl", "text", "json", "file", "parquet"]
@@ -61,7 +62,7 @@ def find_inputs(names: Iterable[str], form: Form | None = None, own: Iterable[st
 
 def _find(name: str, form: Form | None) -> Iterator[Input]:
     if not os.path.lexists(name) and glob.has_magic(name):
-        matches = [path for path in sorted(glob.glob(name, recursive=True)) if not _is_output(path)]
+        matches = [path for path in sorted(_match(name)) if not _is_output(path)]
         if not matches:
             yield replace(_describe(name, form), problem="no file matches")
         for match in matches:
@@ -70,22 +71,39 @@ def _find(name: str, form: Form | None) -> Iterator[Input]:
         yield from _find_path(name, form)
 
 
+def _match(pattern: str) -> Iterator[str]:
+    """What a pattern matches: hidden entries only where it names them, and `**` not through links (two that lead back
+    to their folder would be walked for ever)."""
+    parts = Path(pattern).parts
+    first = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    root, rest = Path(*parts[:first]), parts[first:]
+    names_hidden = any(part.startswith(".") for part in rest)
+    for path in root.glob(os.path.join(*rest)):
+        if names_hidden or not any(part.startswith(".") for part in path.relative_to(root).parts):
+            yield str(path)
+
+
 def _find_path(path: str, form: Form | None) -> Iterator[Input]:
     if not os.path.isdir(path):
         yield _look_at(path, form)
         return
     found = False
-    for inside in _walk(path):
+    refused: list[OSError] = []
+    for inside in _walk(path, refused.append):
         if form is not None or _split(inside)[0] in SUFFIXES:
             found = True
             yield _look_at(inside, form)
+    for error in refused:
+        found = True
+        yield replace(_describe(os.fsdecode(error.filename), form), problem=error.strerror or "cannot be read")
     if not found:
         wanted = "" if form else f" ({', '.join(SUFFIXES)})"
         yield replace(_describe(path, form), problem=f"nothing to count in this folder{wanted}")
 
 
-def _walk(folder: str) -> Iterator[str]:
-    for here, folders, names in os.walk(folder):
+def _walk(folder: str, refuse: Callable[[OSError], None]) -> Iterator[str]:
+    """Files to look at; `refuse` is told of each folder that cannot be read."""
+    for here, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = os.path.join(here, name)

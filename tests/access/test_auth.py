@@ -318,13 +318,15 @@ async def test_without_keys_the_project_is_one_of_those_that_are_configured(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
+    async with client_of(make_app(projects=("팀",))) as client:
+        await client.post(COUNT, json=BODY, headers={b"x-tallystick-project": "팀".encode()})
     async with client_of(make_app(projects=("team-a", "team-b"))) as client:
         for said in ("team-b", "team-c", "TEAM-B", ""):
             await client.post(COUNT, json=BODY, headers={"x-tallystick-project": said})
         await client.post(COUNT, json=BODY)
     async with client_of(make_app()) as client:
         await client.post(COUNT, json=BODY, headers={"x-tallystick-project": "team-a"})
-    assert projects(caplog) == ["team-b", "default", "default", "default", "default", "default"]
+    assert projects(caplog) == ["팀", "team-b", "default", "default", "default", "default", "default"]
 
 
 def projects(caplog: pytest.LogCaptureFixture) -> list[str]:

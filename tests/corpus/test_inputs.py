@@ -4,6 +4,7 @@ import gzip
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,28 @@ def test_patterns_match_in_order_and_a_name_that_is_there_is_no_pattern(folder: 
     Path("x[1].txt").write_text("x")
     Path("x1.txt").write_text("x")
     assert shown(find_inputs(["x[1].txt"])) == [("x[1].txt", "text")]
+
+
+def test_a_pattern_does_not_run_in_circles_through_links(folder: Path) -> None:
+    for name in ("a", "b"):  # two links to the folder they are in: 2 ** 40 paths
+        Path("sub", name).symlink_to(".")
+    assert shown(find_inputs(["sub/**/*.txt"])) == [("sub/c.txt", "text")]
+    assert shown(find_inputs(["**/*.jsonl"])) == [("b.jsonl", "jsonl")]
+    assert shown(find_inputs([".hid*.jsonl"])) == [(".hidden.jsonl", "jsonl")]
+
+
+def test_a_folder_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def refuse(path: str) -> Iterator[os.DirEntry[str]]:  # root may read any folder, so permissions would not do
+        if str(path).endswith("deep"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert [(item.shown, item.problem) for item in find_inputs(["sub"]) if item.problem] == [
+        ("sub/deep", "Permission denied"),
+    ]
 
 
 def test_any_other_file_that_is_named_is_text(folder: Path) -> None:
