@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from service.app import create_app
 from service.settings import Settings
-from tests.deploy.files import COMPOSE_FILE, SETTINGS, compose, image_environment, service_of
+from tests.deploy.files import COMPOSE_FILE, DEPLOY, SETTINGS, compose, image_environment, service_of
 from tests.live import ROOT
 from tests.redis_server import RedisServer, free_port
 from tests.web import client_of
@@ -102,6 +103,29 @@ def _settings(**more: str) -> Settings:
         return Settings()
 
 
+async def test_a_catalog_of_the_operator_s_is_what_a_replica_reads() -> None:
+    (folder,) = (volume for volume in service_of("tallystick")["volumes"] if volume.startswith("."))
+    source, target, mode = folder.split(":")
+    assert mode == "ro"
+    guides = [(DEPLOY / name).read_text() for name in ("README.md", "config/README.md")]
+    for guide in guides:
+        assert f"TALLYSTICK_CATALOG_FILE={target}/catalog.toml" in guide
+    settings = _settings(TALLYSTICK_CATALOG_FILE=str(ROOT / source / "catalog.example.toml"), TALLYSTICK_REDIS_URL="")
+    async with client_of(create_app(settings)) as client:
+        assert (await client.get("/v1/models/our-chat")).json()["model_match"] == "alias"
+        assert (await client.get("/v1/budgets/team-a")).json()["limit"] == "50"
+
+
+def test_another_redis_is_reached_by_what_the_readme_adds() -> None:
+    """Lists and maps of an override are added to those that are there."""
+    (block,) = (text for text in re.findall(r"^```yaml\n(.*?)^```$", (DEPLOY / "README.md").read_text(), re.M | re.S))
+    (more,) = yaml.safe_load(block)["services"].values()
+    networks = compose()["networks"]
+    assert set(service_of("tallystick")["networks"]) < set(more["networks"]) <= set(networks)
+    assert any(not (networks[name] or {}).get("internal") for name in more["networks"])
+    assert set(more["environment"]) <= set(service_of("tallystick")["environment"]), "as it stands, .env has no say"
+
+
 def test_a_replica_starts_with_what_it_is_told() -> None:
     from service.access.admission import check_exposure
 
@@ -181,10 +205,12 @@ def test_a_replica_takes_the_secret_and_gets_sigterm_itself(tmp_path: Path) -> N
 
 def test_keys_are_managed_by_the_same_entrypoint(tmp_path: Path) -> None:
     (tmp_path / "cache-secret").write_text("x" * 64)
-    command = [*service_of("tallystick")["entrypoint"], "keys", "list", "--file", str(tmp_path / "keys.json")]
-    done = subprocess.run(command, cwd=tmp_path, env=_environment(), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    for words in (["add", "team-a"], ["list"]):
+        command = [*service_of("tallystick")["entrypoint"], "keys", *words, "--file", str(tmp_path / "keys.json")]
+        done = subprocess.run(command, cwd=tmp_path, env=_environment(), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("name")
+    assert "team-a" in done.stdout
 
 
 # ---------------------------------------------------------------- what Redis is told

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ import yaml
 
 from service import __version__
 from service.access.keys import FileStore
+from service.app import create_app
 from service.settings import Settings
 from tests.deploy.files import DEPLOY, SETTINGS, find, image_environment
 from tests.live import ROOT
+from tests.web import client_of
 
 pytestmark = pytest.mark.kubectl
 
@@ -32,6 +35,8 @@ OF_OPERATORS = "monitoring.coreos.com/v1"
 SECRETS = ("keys.json*", "prometheus.key", "redis.env")
 """What an operator may have beside them."""
 
+README = (DEPLOY / "README.md").read_text()
+
 CASES = pytest.mark.parametrize("overlay", OVERLAYS)
 
 Documents = dict[str, dict[str, Any]]
@@ -41,11 +46,17 @@ Documents = dict[str, dict[str, Any]]
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Documents]:
     """Each overlay, with keys made as deploy/README.md says."""
-    deploy = tmp_path_factory.mktemp("deploy") / "deploy"
-    shutil.copytree(DEPLOY, deploy, ignore=shutil.ignore_patterns(*SECRETS))
+    deploy = _copied(tmp_path_factory.mktemp("deploy"))
     for overlay in OVERLAYS:
         _make_secrets(deploy / "kubernetes/overlays" / overlay)
     return {overlay: _documents(_build(deploy / "kubernetes/overlays" / overlay)) for overlay in OVERLAYS}
+
+
+def _copied(folder: Path) -> Path:
+    """deploy/ as git has it."""
+    deploy = folder / "deploy"
+    shutil.copytree(DEPLOY, deploy, ignore=shutil.ignore_patterns(*SECRETS, "catalog.toml"))
+    return deploy
 
 
 def _make_secrets(folder: Path) -> None:
@@ -58,14 +69,25 @@ def _make_secrets(folder: Path) -> None:
     if folder.name == "cluster":
         key = add("prometheus", "--scope", "metrics", "--scope", "usage")
         (folder / "prometheus.key").write_text(key)
-        example = (folder / "redis.env.example").read_text()
-        (folder / "redis.env").write_text(example.replace("CACHE_SECRET=", "CACHE_SECRET=" + "5" * 64))
+        lines = (folder / "redis.env.example").read_text().splitlines()[:-1]
+        (folder / "redis.env").write_text("\n".join(lines).replace("CACHE_SECRET=", "CACHE_SECRET=" + "5" * 64))
+
+
+def _kustomize(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([find("kubectl"), "kustomize", folder], capture_output=True, text=True, check=False)
 
 
 def _build(folder: Path) -> str:
-    done = subprocess.run([find("kubectl"), "kustomize", folder], capture_output=True, text=True, check=False)
+    done = _kustomize(folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def _edit(folder: Path, **more: list[Any]) -> None:
+    """Add to the lists of an overlay's kustomization.yaml."""
+    file = folder / "kustomization.yaml"
+    said = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump(said | {name: said.get(name, []) + rows for name, rows in more.items()}))
 
 
 def _documents(text: str) -> Documents:
@@ -117,18 +139,64 @@ def test_both_have_what_a_cluster_needs(built: Mapping[str, Documents]) -> None:
 @CASES
 def test_without_keys_nothing_is_built(overlay: str, tmp_path: Path) -> None:
     """Loudly, on whoever's machine it is, in place of pods that wait or let everybody in."""
-    deploy = tmp_path / "deploy"
-    shutil.copytree(DEPLOY, deploy, ignore=shutil.ignore_patterns(*SECRETS))
-    folder = deploy / "kubernetes/overlays" / overlay
-    done = subprocess.run([find("kubectl"), "kustomize", folder], capture_output=True, text=True, check=False)
+    done = _kustomize(_copied(tmp_path) / "kubernetes/overlays" / overlay)
     assert done.returncode != 0
     assert "keys.json" in done.stderr
 
 
+def test_with_a_redis_env_that_nobody_filled_in_nothing_is_built(tmp_path: Path) -> None:
+    folder = _copied(tmp_path) / "kubernetes/overlays/cluster"
+    _make_secrets(folder)
+    shutil.copy(folder / "redis.env.example", folder / "redis.env")
+    done = _kustomize(folder)
+    assert done.returncode != 0
+    assert "TALLYSTICK_CACHE_SECRET" in done.stderr
+
+
+@CASES
+async def test_a_catalog_of_the_operator_s_is_what_the_service_reads(
+    overlay: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy = _copied(tmp_path)
+    folder, component = deploy / "kubernetes/overlays" / overlay, deploy / "kubernetes/components/catalog"
+    _make_secrets(folder)
+    _edit(folder, components=["../../components/catalog"])
+    assert "catalog.toml" in _kustomize(folder).stderr, "not built without"
+    shutil.copy(deploy / "config/catalog.example.toml", component / "catalog.toml")
+
+    documents = _documents(_build(folder))
+    (mount,) = (mount for mount in _container(documents)["volumeMounts"] if mount["name"] == "catalog")
+    (volume,) = (volume for volume in _pod(documents)["volumes"] if volume["name"] == "catalog")
+    content = documents["ConfigMap/tallystick-catalog"]
+    assert mount["readOnly"]
+    assert volume["configMap"]["name"] == content["metadata"]["name"]
+    kubernetes_validate.validate(documents["Deployment/tallystick"], "1.30", strict=True)
+    told = Path(documents["ConfigMap/tallystick-settings"]["data"]["TALLYSTICK_CATALOG_FILE"])
+    assert told.parent == Path(mount["mountPath"])
+
+    file = tmp_path / told.name
+    file.write_text(content["data"][told.name])
+    monkeypatch.setenv("TALLYSTICK_CATALOG_FILE", str(file))
+    async with client_of(create_app(Settings())) as client:
+        assert (await client.get("/v1/models/our-chat")).json()["model_match"] == "alias"
+        assert (await client.get("/v1/budgets/team-a")).json()["limit"] == "50"
+
+
+def test_what_an_operator_of_prometheus_looks_for_is_added_as_the_readme_says(tmp_path: Path) -> None:
+    (block,) = (text for text in map(textwrap.dedent, re.findall(r"^  ```yaml\n(.*?)^  ```$", README, re.M | re.S))
+                if "release" in text)
+    folder = _copied(tmp_path) / "kubernetes/overlays/cluster"
+    _make_secrets(folder)
+    _edit(folder, **yaml.safe_load(block))
+    labels = {name: each["metadata"].get("labels", {}) for name, each in _documents(_build(folder)).items()}
+    labelled = {name for name in labels if "release" in labels[name]}
+    assert labelled == {"ServiceMonitor/tallystick", "PrometheusRule/tallystick"}
+
+
 def test_what_secrets_are_made_of_is_never_committed() -> None:
     ignored = (DEPLOY / "kubernetes/.gitignore").read_text()
-    for name in SECRETS:
-        assert f"overlays/*/{name}" in ignored
+    for name in (*(f"overlays/*/{secret}" for secret in SECRETS), "components/catalog/catalog.toml"):
+        assert name in ignored.splitlines()
 
 
 # ---------------------------------------------------------------- as the service takes it
@@ -223,6 +291,13 @@ def test_ports_and_labels_agree(built: Mapping[str, Documents], overlay: str) ->
 @CASES
 def test_the_image_is_this_version(built: Mapping[str, Documents], overlay: str) -> None:
     assert _container(built[overlay])["image"] == f"tallystick:{__version__}"
+
+
+@pytest.mark.parametrize("file", ["README.md", "Dockerfile"])
+def test_the_image_is_built_under_the_tag_that_the_overlays_ask_for(file: str) -> None:
+    text = (DEPLOY / file).read_text()
+    assert f"docker build --file deploy/Dockerfile --tag tallystick:{__version__} ." in text
+    assert set(re.findall(r"tallystick:(\d[\w.]*)", text)) == {__version__}
 
 
 # ---------------------------------------------------------------- what a pod may do
