@@ -8,17 +8,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from service import __version__
-from service.access.keys import KeyStoreError
+from service.access.keys import KeyStoreError, NoKeyFile
 from service.commands.corpus import add_corpus_parser
 from service.commands.decisions import add_decision_parsers
 from service.commands.keys import add_keys_parser
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 OK, UNCOUNTED, USAGE, DAMAGED = 0, 1, 2, 3
 
@@ -42,8 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error.message, DAMAGED)
     except ServiceError as error:
         return _fail(error.message, USAGE)
+    except NoKeyFile as error:
+        return _fail(f"{error}.", UNCOUNTED)
     except KeyStoreError as error:
         return _fail(f"{error}.", USAGE)
+    except ValueError as error:
+        mistake = _mistake_in_settings(error)
+        if mistake is None:
+            raise
+        return _fail(mistake, USAGE)
     except BrokenPipeError:  # `tallystick count ... | head` is no error
         sys.stderr.close()
         return OK
@@ -55,16 +59,12 @@ def _use_operator_files() -> None:
     """Let names mean what the operator's settings say; pydantic, which takes a while, only where they say anything."""
     if not any(name.upper() in _CATALOG_VARIABLES for name in os.environ):
         return
-    from pydantic import ValidationError  # noqa: PLC0415
-
     from service.catalog import CatalogFileError  # noqa: PLC0415
     from service.operator_files import OperatorFiles  # noqa: PLC0415
     from service.settings import CatalogSettings  # noqa: PLC0415
 
     try:
         OperatorFiles(CatalogSettings())
-    except ValidationError as error:
-        raise InvalidRequest(_first_mistake(error)) from None
     except CatalogFileError as error:
         raise InvalidRequest(f"{error}") from None
 
@@ -72,11 +72,15 @@ def _use_operator_files() -> None:
 _CATALOG_VARIABLES = ("TALLYSTICK_CATALOG_FILE", "TALLYSTICK_BUDGETS_FILE", "TALLYSTICK_ALIASES")
 
 
-def _first_mistake(error: ValidationError) -> str:
-    """What is wrong with a setting, by the name of its variable."""
+def _mistake_in_settings(error: ValueError) -> str | None:
+    """What is wrong with a setting, by the name of its variable and never its value; None for any other error."""
+    from pydantic import ValidationError  # noqa: PLC0415 - whoever has read settings has imported it
+
+    if not isinstance(error, ValidationError) or not error.title.endswith("Settings"):
+        return None
     first = error.errors(include_url=False, include_input=False)[0]
     name = "".join(f"TALLYSTICK_{str(part).upper()}: " for part in first["loc"][:1])
-    return f"{name}{first['msg']}"
+    return f"{name}{first['msg'].removeprefix('Value error, ')}"
 
 
 def _fail(message: str, code: int) -> int:
@@ -151,8 +155,6 @@ def run_count(arguments: argparse.Namespace) -> int:
 
 
 def run_serve(arguments: argparse.Namespace) -> int:
-    from pydantic import ValidationError  # noqa: PLC0415
-
     from service.access.admission import Exposed  # noqa: PLC0415
     from service.catalog import CatalogFileError  # noqa: PLC0415
     from service.serving.server import serve  # noqa: PLC0415
@@ -160,10 +162,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
 
     names = ("host", "port", "workers", "allow_anonymous")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    try:
-        settings = Settings(**given)
-    except ValidationError as error:
-        return _fail(_first_mistake(error), USAGE)
+    settings = Settings(**given)
     try:
         return serve(settings)
     except (Exposed, CatalogFileError) as error:

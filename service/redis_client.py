@@ -55,7 +55,10 @@ class RedisAddress:
 
 def parse_redis_url(url: str) -> RedisAddress:
     """Where `url` points. Raises ValueError, which names what is wrong and never repeats the URL."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # its message may quote the part with the password
+        raise ValueError("a Redis URL names a host; of a password write all but letters and digits as %XX") from None
     if parts.scheme not in SCHEMES:
         raise ValueError(f"a Redis URL begins with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
     kind, scheme = SCHEMES[parts.scheme]

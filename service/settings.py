@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -27,7 +27,7 @@ Names = Annotated[tuple[str, ...], NoDecode]
 class CatalogSettings(BaseSettings):
     """What model names mean, where an operator has a say in it. Frozen. The command line needs no more than this."""
 
-    model_config = SettingsConfigDict(env_prefix="TALLYSTICK_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="TALLYSTICK_", frozen=True, extra="ignore", hide_input_in_errors=True)
 
     catalog_file: Path | None = Field(
         None, description="Your own aliases, models, limits, prices and budgets (TOML); SIGHUP reads it again."
@@ -58,6 +58,9 @@ class CatalogSettings(BaseSettings):
 
 class Settings(CatalogSettings):
     """Every field is an environment variable: `port` is TALLYSTICK_PORT."""
+
+    needs_secret: ClassVar[bool] = True
+    """Whether Redis is of no use without a cache secret."""
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes a free one and logs it.")
@@ -158,8 +161,10 @@ class Settings(CatalogSettings):
 
     @model_validator(mode="after")
     def _has_secret(self) -> Settings:
+        if self.redis_url is None or (self.cache_secret is None and not self.needs_secret):
+            return self
         secret = self.cache_secret.get_secret_value() if self.cache_secret else ""
-        if self.redis_url is not None and len(secret) < LEAST_SECRET:
+        if len(secret) < LEAST_SECRET:
             raise ValueError(
                 f"TALLYSTICK_REDIS_URL needs TALLYSTICK_CACHE_SECRET, at least {LEAST_SECRET} characters that nobody "
                 "guesses and that every process shares: hashes in Redis are keyed with it. "
@@ -180,3 +185,9 @@ class Settings(CatalogSettings):
         if self.inflight_bytes < self.max_body_bytes:
             raise ValueError("inflight_bytes must not be less than max_body_bytes, or no large body fits")
         return self
+
+
+class KeySettings(Settings):
+    """The same for the commands about API keys: in Redis these are kept without the cache secret."""
+
+    needs_secret: ClassVar[bool] = False

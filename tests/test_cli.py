@@ -98,6 +98,50 @@ def test_usage_errors_tell_the_way_out(
     assert left.value.code == USAGE
 
 
+SETTINGS = {
+    "scheme": ({"REDIS_URL": "ftp://user:S3cretPw@h/0", "KEYS_IN_REDIS": "1"}, "TALLYSTICK_REDIS_URL: a Redis URL "),
+    "netloc": ({"REDIS_URL": "redis://u:S3cretPw@h\u2100/0", "KEYS_IN_REDIS": "1"}, "TALLYSTICK_REDIS_URL: a Redis "),
+    "secret": (
+        {"REDIS_URL": "redis://h", "KEYS_IN_REDIS": "1", "CACHE_SECRET": "S3cretPw"},
+        "TALLYSTICK_REDIS_URL needs TALLYSTICK_CACHE_SECRET, at least 16 ",
+    ),
+    "number": ({"THREADS": "S3cretPw"}, "TALLYSTICK_THREADS: "),
+    "names": ({"ALIASES": "S3cretPw"}, "TALLYSTICK_ALIASES: a JSON object is needed"),
+}
+
+
+@pytest.mark.parametrize(
+    ("mistake", "command"),
+    [
+        *((mistake, command) for mistake in SETTINGS for command in ("serve", "keys list", "keys add a")),
+        ("scheme", "keys revoke a"),
+        ("names", "count - -m gpt-4o"), ("names", "fits - -m gpt-4o"), ("names", "compare - -m gpt-4o"),
+        ("names", "count-corpus x -m gpt-4o"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_without_its_value(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mistake: str, command: str
+) -> None:
+    variables, told = SETTINGS[mistake]
+    for name, value in variables.items():
+        monkeypatch.setenv(f"TALLYSTICK_{name}", value)
+    assert main(command.split()) == USAGE
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert said.err.startswith(f"tallystick: {told}")
+    assert "S3cret" not in said.err
+    assert "Value error" not in said.err
+
+
+def test_an_error_that_is_not_of_settings_is_not_taken_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong() -> None:
+        raise ValueError("a mistake of ours")
+
+    monkeypatch.setattr("service.tokenizers.registry.describe_tokenizers", wrong)
+    with pytest.raises(ValueError, match="of ours"):
+        main(["tokenizers"])
+
+
 def test_the_exit_codes_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["--help"], ["count", "--help"]):
         with pytest.raises(SystemExit):

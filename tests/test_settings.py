@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
-from service.settings import DEFAULT_WARM, Settings
+from service.settings import DEFAULT_WARM, KeySettings, Settings
 from service.tokenizers.registry import tokenizer_names
 
 
@@ -23,6 +25,23 @@ def test_settings_are_frozen() -> None:
 
 def test_the_default_warm_set_is_of_known_tokenizers() -> None:
     assert set(DEFAULT_WARM) <= set(tokenizer_names())
+
+
+@pytest.mark.parametrize("given", [{"redis_url": "ftp://u:S3cretPw@h/0"}, {"cache_secret": "S3cretPw"}])
+def test_what_is_wrong_is_told_without_what_was_given(given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Settings(**{"redis_url": "redis://h/0", **given})
+    assert "S3cret" not in str(raised.value)
+
+
+def test_keys_are_in_redis_without_a_cache_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TALLYSTICK_CACHE_SECRET", raising=False)
+    given: dict[str, Any] = {"redis_url": "redis://h/0", "keys_in_redis": True}
+    assert KeySettings(**given).keys_in_redis
+    with pytest.raises(ValidationError, match="TALLYSTICK_CACHE_SECRET"):
+        Settings(**given)
+    with pytest.raises(ValidationError, match="TALLYSTICK_REDIS_URL"):
+        KeySettings(keys_in_redis=True)
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,10 @@ class KeyStoreError(Exception):
     """The keys cannot be read or changed; the message says where and why, and holds nothing of a key."""
 
 
+class NoKeyFile(KeyStoreError):
+    """The file that was named is not there, and the command is not one that makes it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """What is kept of a key. Rates are a minute; 0 is no limit, None what the settings say. `expires` is exclusive."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -178,6 +179,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
     if len(arguments.model) > MOST_MODELS:
         raise InvalidRequest(f"at most {MOST_MODELS} models are compared at once.")
+    if os.path.isdir(arguments.path):
+        raise InvalidRequest(f"{arguments.path} is a folder: compare takes one file, or - for standard input.")
     texts = list(_texts([arguments.path]))
     if len(texts) != 1 or texts[0][1] is None:
         return SOME_MISSING

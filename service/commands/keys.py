@@ -10,7 +10,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from service.access.keys import DEFAULT_SCOPES, NAME, SCOPES, Key, KeyStore, key_to_json, make_key
+from service.access.keys import (
+    DEFAULT_SCOPES,
+    NAME,
+    SCOPES,
+    FileStore,
+    Key,
+    KeyStore,
+    NoKeyFile,
+    key_to_json,
+    make_key,
+)
 from service.errors import InvalidRequest
 
 DURATION = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[mhdw])")
@@ -43,17 +53,20 @@ def add_keys_parser(commands: Any, add: Any) -> None:
         parser.add_argument("--file", type=Path, metavar="FILE", help="where keys are kept (TALLYSTICK_KEYS_FILE)")
 
 
-def _store(arguments: argparse.Namespace) -> KeyStore:
+def _store(arguments: argparse.Namespace, *, make: bool = False) -> KeyStore:
+    """Where the keys are. Raises NoKeyFile where that is a file that is not there, unless it may be made: a name that
+    is mistyped must not look like a file without keys."""
     from service.access.admission import find_store  # noqa: PLC0415
-    from service.access.keys import FileStore  # noqa: PLC0415
-    from service.settings import Settings  # noqa: PLC0415
+    from service.settings import KeySettings  # noqa: PLC0415
 
-    store = FileStore(arguments.file) if arguments.file else find_store(Settings())
+    store = FileStore(arguments.file) if arguments.file else find_store(KeySettings())
     if store is None:
         raise InvalidRequest(
             "say where keys are kept: --file FILE, TALLYSTICK_KEYS_FILE, or TALLYSTICK_KEYS_IN_REDIS=1 with "
             "TALLYSTICK_REDIS_URL."
         )
+    if isinstance(store, FileStore) and not make and not store.path.exists():
+        raise NoKeyFile(f"{store.path}: there is no such file; tallystick keys add makes it with its first key")
     return store
 
 
@@ -69,7 +82,7 @@ def run_add(arguments: argparse.Namespace) -> int:
     def add(keys: dict[str, Key]) -> None:
         keys[key.id] = key
 
-    _store(arguments).change(add)
+    _store(arguments, make=True).change(add)
     print(text)
     print(f"tallystick: this is the only time that the key of {key.name} is shown; id {key.id}", file=sys.stderr)
     return 0

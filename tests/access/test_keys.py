@@ -244,6 +244,36 @@ def test_wrong_usage_says_what_is_wrong(
     assert not (tmp_path / "keys.json").exists()
 
 
+@pytest.mark.redis
+def test_the_command_needs_no_cache_secret_for_keys_in_redis(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TALLYSTICK_CACHE_SECRET", raising=False)
+    monkeypatch.setenv("TALLYSTICK_KEYS_IN_REDIS", "1")
+    with redis_server() as server:
+        monkeypatch.setenv("TALLYSTICK_REDIS_URL", server.url)
+        assert run(capsys, "add", "team-a")[0] == 0
+        assert run(capsys, "list")[1].splitlines()[1].startswith("team-a\t")
+        assert run(capsys, "revoke", "team-a")[0] == 0
+
+
+@pytest.mark.parametrize("by", ["option", "setting"])
+@pytest.mark.parametrize("arguments", [("list",), ("list", "--json"), ("revoke", "a")])
+def test_a_file_that_is_not_there_is_not_a_file_without_keys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...],
+    by: str,
+) -> None:
+    file = tmp_path / "missing.json"
+    monkeypatch.setenv("TALLYSTICK_KEYS_FILE", str(file) if by == "setting" else "")
+    option = ("--file", str(file)) if by == "option" else ()
+    code, out, err = run(capsys, *arguments, *option)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"tallystick: {file}: there is no such file")
+    assert list(tmp_path.iterdir()) == []
+    assert run(capsys, "add", "a", *option)[0] == 0
+    assert run(capsys, *arguments, *option)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("text", "expires"),
     [

@@ -108,6 +108,13 @@ def test_a_model_that_cannot_be_counted_is_told_apart(prompt: str, capsys: pytes
     assert said.err.startswith("tallystick: grok-4: ")
 
 
+def test_a_folder_is_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "picture.png").write_bytes(b"\0")
+    assert main(["compare", str(tmp_path), "-m", "gpt-4o"]) == USAGE
+    said = f"tallystick: {tmp_path} is a folder: compare takes one file, or - for standard input.\n"
+    assert capsys.readouterr() == ("", said)
+
+
 def test_wrong_usage_of_compare(prompt: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", prompt, *["--model=gpt-4o"] * 51]) == USAGE
     assert main(["compare", str(tmp_path / "nowhere"), "-m", "gpt-4o"]) == 1
