@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from service.corpus.inputs import Input
     from service.corpus.run import Outcome
 
-ALL_COUNTED, SOME_FAILED, USAGE, STOPPED = 0, 1, 2, 130
+ALL_COUNTED, SOME_FAILED, USAGE = 0, 1, 2
+
+STOPPED = 128
+"""And the number of the signal, as shells have it: 130 for SIGINT, 143 for SIGTERM."""
 
 EPILOG = f"""forms, by the suffix or by --format (which is then that of every file):
   jsonl    .jsonl .ndjson   a JSON value a line; blank lines are no records
@@ -38,12 +42,16 @@ row and does not stop the run; a file that cannot be read has a row whose number
 
 X.summary.json, beside output X, has the sums; until the end rows are in X.part. With --resume a run that was stopped or
 killed goes on, if inputs, options, tokenizer data and prices are what they were; one that was not begun is begun.
+Ctrl-C and SIGTERM save a checkpoint of all that is counted, then end it (a second one, a second later: at once). After
+kill -9 it goes on at the last checkpoint: the time between two is 20 times what one takes, so with a disk that takes
+10 ms for one, what 0.2 s had counted is counted again.
 
 exit codes:
   {ALL_COUNTED}  every record was counted
   {SOME_FAILED}  some records or files were not, or the output cannot be written
   {USAGE}  wrong usage: an unknown option, model or tokenizer, another job's output
   3  tokenizer data is missing or damaged
+  130, 143  stopped by Ctrl-C, by SIGTERM
 """
 
 
@@ -78,6 +86,7 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
     from service.corpus.journal import CannotResume  # noqa: PLC0415
     from service.corpus.pool import ProcessDied, usable_cores  # noqa: PLC0415
     from service.corpus.run import count_corpus  # noqa: PLC0415
+    from service.corpus.stops import Stopped, Stops  # noqa: PLC0415
 
     output: Path | None = arguments.output
     if arguments.format not in (None, *FORMS):
@@ -95,10 +104,10 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
     )
     inputs = find_inputs(arguments.inputs, arguments.format, own)
     try:
-        with _progress(inputs) as on_progress:
+        with Stops() as stops, _progress(inputs) as on_progress:
             outcome = count_corpus(
                 inputs, question, output, workers=arguments.workers or usable_cores(), resume=arguments.resume,
-                on_progress=on_progress,
+                on_progress=on_progress, stops=stops,
             )
     except CannotResume as error:
         return _say(f"{error}.", USAGE)
@@ -106,14 +115,19 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
         return _say(f"a counting process was killed (was memory short?){_way_on(output)}.", SOME_FAILED)
     except OSError as error:
         return _say(f"cannot write {output}: {error.strerror}{_way_on(output)}.", SOME_FAILED)
+    except Stopped as stopped:
+        return _say(f"stopped after {stopped.records} records{_way_on(output)}.", STOPPED + stopped.signal)
     except KeyboardInterrupt:
-        return _say(f"stopped{_way_on(output)}.", STOPPED)
+        return _say(f"stopped{_way_on(output)}.", STOPPED + (stops.signal or signal.SIGINT))
     (_print_json if arguments.json else _print_table)(outcome)
     return ALL_COUNTED if outcome.totals.is_clean else SOME_FAILED
 
 
 def _way_on(output: Path | None) -> str:
-    return "" if output is None else "; --resume goes on"
+    """Nothing where nothing was begun."""
+    from service.corpus.inputs import SUMMARY  # noqa: PLC0415
+
+    return "" if output is None or not os.path.exists(f"{output}{SUMMARY}") else "; --resume goes on"
 
 
 def _say(message: str, code: int = 0) -> int:

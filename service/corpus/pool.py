@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 
 from service import catalog
@@ -54,7 +55,7 @@ def count_batches(
     )
     try:
         yield from _in_order(pool, batches, workers * (1 + AHEAD))
-    except BrokenProcessPool:
+    except (BrokenProcessPool, BrokenPipeError):  # the latter of one that died before it was told what to do
         raise ProcessDied from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -68,11 +69,24 @@ def _in_order(pool: ProcessPoolExecutor, batches: Iterable[Batch], most: int) ->
             first, counted = under_way.popleft()
             yield first, counted.result()
             size -= first.bytes
-        under_way.append((batch, pool.submit(_count, batch)))
+        with _deaf():
+            counted = pool.submit(_count, batch)
+        under_way.append((batch, counted))
         size += batch.bytes
     while under_way:
         first, counted = under_way.popleft()
         yield first, counted.result()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started within do not hear Ctrl-C, which a terminal sends to all, not even while they load;
+    this one hears it a moment later."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # ---------------------------------------------------------------- in a counting process
@@ -81,8 +95,7 @@ _counters: list[CorpusCounter] = []
 
 
 def _start(question: Question, file: Path | None, aliases: dict[str, str]) -> None:
-    """Names mean here what they mean in the process that asks; Ctrl-C is that one's, and its end is ours."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Names mean here what they mean in the process that asks; its end is ours."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if file is not None or aliases:
         catalog.use(Catalog(file, aliases))

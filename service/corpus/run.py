@@ -15,7 +15,8 @@ from service.corpus.batches import Position, read_batches
 from service.corpus.counting import Question
 from service.corpus.inputs import Input
 from service.corpus.journal import Journal
-from service.corpus.pool import count_batches
+from service.corpus.pool import ProcessDied, count_batches
+from service.corpus.stops import Stopped, Stops
 from service.corpus.totals import Totals
 from service.errors import InvalidRequest
 from service.tokenizers.registry import describe_tokenizers
@@ -39,13 +40,15 @@ class Outcome:
 
 def count_corpus(
     inputs: Sequence[Input], question: Question, output: Path | None = None, *, workers: int = 1, resume: bool = False,
-    on_progress: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None, stops: Stops | None = None,
 ) -> Outcome:
     """Count every record of the inputs and, with an `output`, write a row for each, in order.
 
     `on_progress` hears how many bytes of the files are done. Raises ServiceError (nothing could be counted),
-    CannotResume, ProcessDied, and OSError where the output cannot be written.
+    CannotResume, ProcessDied, OSError where the output cannot be written, and Stopped where `stops` was asked to stop:
+    after a checkpoint.
     """
+    stops = stops or Stops()
     question.check()
     check_parquet(inputs, output)
     journal = None if output is None else Journal(output, job_of(inputs, question), resume=resume)
@@ -55,7 +58,7 @@ def count_corpus(
         if journal is None or journal.state == "counting":
             ends = _ends(inputs)
             workers = workers if _left(inputs, start) > ALONE_BYTES else 1
-            batches = read_batches(inputs, question.columns, start, question.limit)
+            batches = stops.between(read_batches(inputs, question.columns, start, question.limit))
             with closing(count_batches(batches, question, workers)) as counted:
                 for batch, result in counted:
                     totals.add(result.totals)
@@ -63,7 +66,14 @@ def count_corpus(
                         journal.write(result.rows, batch.end)
                     on_progress(ends[batch.end.input] + batch.end.read)
         if journal is not None:
-            journal.finish()
+            with stops.at_once():  # a table is written for as long as it is large
+                journal.finish()
+    except (Stopped, ProcessDied) as error:
+        if stops.signal is None:
+            raise
+        if journal is not None:  # also of a process that the same signal ended
+            journal.checkpoint()
+        raise Stopped(stops.signal, totals.all.records) from error
     finally:
         if journal is not None:
             journal.close()
