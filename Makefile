@@ -43,7 +43,7 @@ lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--
 kernel:  ## compile the two kernels (C to WebAssembly); needs clang and lld
 	@scripts/build_kernel.sh
 
-generate: $(INSTALLED)  ## write what deploy/ takes from the code: .env.example, the rules for Kubernetes
+generate: $(INSTALLED)  ## write what deploy/ takes from the code: .env.example, dashboards, the rules for Kubernetes
 	@$(PYTHON) -m scripts.deploy_files $(ARGS)
 
 bench: $(INSTALLED)  ## print how fast it is on this machine, and write benchmarks/RESULTS.md; PARTS="rates start"
@@ -52,8 +52,8 @@ bench: $(INSTALLED)  ## print how fast it is on this machine, and write benchmar
 soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of memory and files; SECONDS=600
 	@$(PYTHON) -m benchmarks.soak $(or $(SECONDS),60)
 
-chaos: $(INSTALLED)  ## break things under a checked load, and write deploy/RELIABILITY.md; PARTS="redis cluster"
-	@$(PYTHON) -m chaos $(PARTS)
+chaos: $(INSTALLED)  ## break things under a checked load, and write OUT=deploy/RELIABILITY.md; PARTS="redis cluster"
+	@$(PYTHON) -m chaos $(if $(OUT),--output "$(OUT)") $(PARTS)
 
 fuzz: $(INSTALLED)  ## compare the tokenizers with their references on random texts: SECONDS=600
 	@$(PYTHON) -m scripts.fuzz_words --seconds $(or $(SECONDS),60)

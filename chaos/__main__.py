@@ -1,6 +1,6 @@
 """`make chaos`: break things under a checked load, print what came of it, and keep it in deploy/RELIABILITY.md.
 
-PARTS names some of it. The exit code is 1 where anything was wrong or lost, or does not add up.
+PARTS names some of it, OUT another file. The exit code is 1 where anything was wrong or lost, or does not add up.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def left_over() -> list[int]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    wanted = parser.parse_args().parts or list(PARTS)
+    parser.add_argument("--output", type=Path, default=report.FILE, metavar="FILE", help="where it is kept")
+    options = parser.parse_args()
+    wanted = options.parts or list(PARTS)
     unknown = set(wanted) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
@@ -91,7 +93,7 @@ def main() -> int:
         text, wrong = run(kinds)
         problems += [*wrong, *(f"{name}: a process is left over: {process}" for process in left_over())]
         print(f"   ({time.perf_counter() - began:.0f} s)", flush=True)
-        report.write(title, text, [row[0] for row in PARTS.values()])
+        report.write(title, text, [row[0] for row in PARTS.values()], options.output)
     print("all is right" if not problems else "\n".join(["NOT RIGHT:", *problems]))
     return int(bool(problems))
 

@@ -67,7 +67,7 @@ def write(title: str, text: str, order: Sequence[str], file: Path = FILE) -> Non
     sections = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in f"\n{old}".split("\n## ")[1:]}
     sections[title] = f"{_where()}\n\n{text.strip()}"
     kept = [f"## {name}\n\n{sections[name]}" for name in order if name in sections]
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n\n".join((HEAD.strip(), *kept)) + "\n", "utf-8")
 
 

@@ -1,7 +1,10 @@
 """Make `service/tokenizers/golden_open.json`: what other implementations say about the open models' tokenizers.
 
-    npm and node on PATH; beside the service's own packages: mistral-common and sentencepiece
-    python scripts/confirm_open_models.py
+    uv pip install --python .venv/bin/python mistral-common==1.13.1 sentencepiece==0.2.3
+    .venv/bin/python scripts/confirm_open_models.py            asks them, and writes the file
+    scripts/install.sh                                         the locked versions again
+
+It needs npm and node on PATH, and a network. No lock has the two packages: nothing else here needs them.
 
 The service runs these vocabularies on splintr alone. Here each is asked of another implementation over a vocabulary
 that somebody else published; the answers are committed, and the engine must give them at load or its counts become
@@ -10,6 +13,7 @@ estimates. No other implementation was found for gemma4, glm4 and kimi: they hav
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -18,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import tokenizers
@@ -96,6 +101,10 @@ CONFIRMATIONS: dict[str, Callable[[list[str], Path], tuple[Ids, str]]] = {
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
+    if missing := [name for name in ("mistral_common", "sentencepiece") if find_spec(name) is None]:
+        parser.error(f"not installed: {', '.join(missing)} (--help says how)")
     texts, lines = golden_texts(), []
     fingerprints = {row.name: row.fingerprint() for row in TOKENIZERS}
     with tempfile.TemporaryDirectory() as scratch:

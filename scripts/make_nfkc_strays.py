@@ -6,11 +6,12 @@ fast engine; a text with one of these code points goes to the reference. Found b
 * every code point, beside marks of the lowest and highest combining class: finds other decompositions and classes;
 * every pair of code points of a block of 128, and with the common combining marks: finds new compositions.
 
-    python scripts/make_nfkc_strays.py            about ten minutes of work; writes the file
+    .venv/bin/python scripts/make_nfkc_strays.py            about ten minutes of work; writes the file
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import unicodedata
@@ -89,6 +90,7 @@ def ranges(codes: Iterable[int]) -> list[list[int]]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     strays = {ord(letter) for letter in single_strays()} | {ord(letter) for letter in pair_strays()}
     TARGET.write_text(json.dumps(ranges(strays)) + "\n", encoding="utf-8")
     print(f"{len(strays)} code points")
