@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from benchmarks.__main__ import PARTS
 from benchmarks.figures import FIGURES, UNKNOWN, table
+from service import __version__
 from service.metrics import Metrics, error_codes
 from service.settings import Settings
 from tests import markdown
@@ -62,3 +67,39 @@ def test_files_that_it_names_are_there() -> None:
     assert len(named) >= 5
     for name in named | modules:
         assert Path(ROOT, name).exists(), name
+
+
+SCRIPTS = sorted(set(re.findall(r"\.venv/bin/python (-m scripts\.\w+|scripts/\w+\.py)", GUIDE)))
+
+
+def test_scripts_are_run_by_the_python_that_has_what_they_need() -> None:
+    assert len(SCRIPTS) >= 6
+    assert re.findall(r"(?<!\.venv/bin/)python (?:-m )?scripts[/.]\w+", GUIDE) == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_asked_for_help_a_script_gives_it_and_does_nothing_else(script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, *script.split(), "--help"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage: ")
+
+
+def test_what_is_carried_over_is_what_is_committed_and_nothing_of_an_earlier_time() -> None:
+    (block,) = (block.content for block in markdown.blocks(GUIDE) if "pip wheel" in block.content)
+    commands = [line.partition(" #")[0].strip() for line in block.splitlines()]
+    wheelhouse, source = "wheelhouse", "build/source"
+    assert commands[0] == f"rm -rf {wheelhouse} {source} && mkdir -p {wheelhouse} {source}"
+    (packed, built) = (next(line for line in commands if word in line) for word in ("git archive", "pip wheel"))
+    assert packed == f"git archive HEAD | tar -x -C {source}"
+    assert built.endswith(f" ./{source}")
+    assert commands.index(packed) < commands.index(built)
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert {f"{wheelhouse}/", "build/"} <= set(ignored)
+
+
+def test_versions_that_it_names_are_these() -> None:
+    assert re.findall(r"tallystick:(\d[\w.]*)", GUIDE) == [__version__]
+    (least,) = re.findall(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text("utf-8"))
+    assert f"`python3` is at least {least} on" in GUIDE
