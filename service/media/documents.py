@@ -20,6 +20,13 @@ MAX_PAGES = 2_000
 MAX_STREAM_BYTES = 4_000_000
 """Decompressed bytes of one stream. A page of a book is under 100 KB; a zip bomb is cut here."""
 
+PACKED_BYTES, PACKED_RATIO = 2_000_000, 8
+"""Decompressed bytes of the streams that hold other objects: so many, and so many for each byte of the file. An object
+takes up to 30 times its text in memory; other writers' files have at most the size of the file in them."""
+
+MAX_ENTRIES, BYTES_PER_OBJECT = 50_000, 4
+"""Entries in the tables of objects: so many, and one for each few bytes of the file. An entry takes 100 bytes."""
+
 MAX_TEXT = 20_000_000
 """Characters taken from one file."""
 
@@ -47,7 +54,7 @@ class Pdf:
 
 
 def read_pdf(data: bytes) -> Pdf | None:
-    """Pages of a PDF, or None where it cannot be opened: broken beyond repair, locked, or no time is left for files.
+    """Pages of a PDF, or None where it has none or cannot be opened: broken, locked, or no time is left for files.
 
     Never raises. A page whose text cannot be read has what was read before, and the Pdf is not `complete`.
     """
@@ -71,7 +78,8 @@ def read_pdf(data: bytes) -> Pdf | None:
             reader = _reader_class()(io.BytesIO(data), budget)
             if reader.is_encrypted and not reader.decrypt(""):
                 return None
-            return _read_pages(list(reader.pages), budget)
+            pages = list(reader.pages)
+            return _read_pages(pages, budget, complete=not reader.capped) if pages else None
         except Exception:  # noqa: BLE001 - a parser of hostile bytes may raise anything
             return None
 
@@ -92,7 +100,19 @@ def _reader_class() -> Any:
     class Reader(_pypdf().PdfReader):  # type: ignore[misc]  # the library is loaded at first use
         def __init__(self, stream: io.BytesIO, budget: Budget) -> None:
             self.budget = budget
+            self.capped = False
+            self.unpacked: set[int] = set()
+            self.packed_left = PACKED_BYTES + PACKED_RATIO * len(stream.getbuffer())
+            self.entries_left = MAX_ENTRIES + len(stream.getbuffer()) // BYTES_PER_OBJECT
             super().__init__(stream)
+
+        def _read_xref_subsections(self, idx_pairs: Any, *rest: Any) -> None:
+            """The library's method of that name: entries may be packed to nothing, so they are counted first."""
+            self.entries_left -= sum(max(size, 0) for size in idx_pairs[1::2])
+            if self.entries_left < 0 or self.budget.late:
+                self.capped = True  # for the library goes on with what else it finds
+                raise CapReachedError
+            super()._read_xref_subsections(idx_pairs, *rest)
 
         def get_object(self, indirect_reference: Any) -> Any:
             if self.budget.late:
@@ -100,13 +120,18 @@ def _reader_class() -> Any:
             found = super().get_object(indirect_reference)
             if hasattr(found, "decoded_self"):
                 self.budget.seen(found)
+                if found.get("/Type") == "/ObjStm" and id(found) not in self.unpacked:
+                    self.unpacked.add(id(found))
+                    self.packed_left -= len(found.get_data())
+                    if self.packed_left < 0:
+                        raise CapReachedError
             return found
 
     return Reader
 
 
-def _read_pages(pages: list[Any], budget: Budget) -> Pdf:
-    complete = len(pages) <= MAX_PAGES
+def _read_pages(pages: list[Any], budget: Budget, *, complete: bool) -> Pdf:
+    complete = complete and len(pages) <= MAX_PAGES
     out = []
     for number, page in enumerate(pages):
         text, whole = page_text(page, budget) if number < MAX_PAGES and not budget.spent else ("", False)

@@ -81,12 +81,12 @@ class Budget:
 
     text: int
     until: float
-    tables: int = MAX_TABLES_OF_FILE
+    tables: int = field(default_factory=lambda: MAX_TABLES_OF_FILE)
     fonts: dict[int, _FontCost] = field(default_factory=dict)
     fresh: dict[int, Any] = field(default_factory=dict)
     kept: dict[int, Any] = field(default_factory=dict)
     kept_bytes: int = 0
-    swept: int = MAX_TABLES_OF_FILE
+    swept: int = field(default_factory=lambda: MAX_TABLES_OF_FILE)
 
     @property
     def late(self) -> bool:
