@@ -11,7 +11,8 @@ from typing import Any
 
 from service.media.allowance import is_spent, reading_until
 from service.media.office import office_text
-from service.media.pdf_text import MAX_OPERATORS, Budget, CapReachedError, page_text
+from service.media.pdf_fonts import CapReachedError
+from service.media.pdf_text import MAX_OPERATORS, Budget, page_text
 from service.types import Media
 
 MAX_PAGES = 2_000

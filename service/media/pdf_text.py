@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import math
 import re
 import time
@@ -12,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from service.media.pdf_fonts import CapReachedError, FontCost, dictionary_at, font_cost, plain_fonts
 
 MAX_FONTS = 100
 """Fonts of one page or form; a page of a book has ten, a dense one thirty."""
@@ -22,15 +23,6 @@ book has 100, one of a Chinese book 3,000, and the largest 65,000. An entry take
 
 MAX_TABLES_OF_FILE = 2_000_000
 """Entries of font tables built for one file, for each page builds its own: a thousand pages with 2,000 each."""
-
-MAX_TABLE_BYTES = 1_000_000
-"""Decompressed bytes of what a table is made from: 65,536 characters, each in a line of its own."""
-
-BYTES_PER_ENTRY = 40
-"""What is read for a table takes memory, too, whatever it holds: so many bytes cost as much as an entry."""
-
-MAX_DESCENDANTS = 4
-"""Fonts inside a composite font; the format knows one."""
 
 MAX_OPERATORS = 300_000
 """Drawing operators and operands of one page: a dense page of text has 5,000, and 300,000 take two seconds. A form
@@ -61,19 +53,6 @@ MAX_KEPT_MAP = 1_000
 """Entries of a font's map that the library may keep for the next page; a font of that kind has 256."""
 
 
-class CapReachedError(Exception):
-    """A cap was reached while text was being read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _FontCost:
-    """A font (held, so that no other gets its identity), the entries of its tables, the longest text of a code."""
-
-    font: Any
-    entries: int
-    longest: int
-
-
 @dataclass(slots=True)
 class Budget:
     """What may be spent on one file: characters, this thread's processor time up to `until` (see `allowance`), entries
@@ -82,7 +61,7 @@ class Budget:
     text: int
     until: float
     tables: int = field(default_factory=lambda: MAX_TABLES_OF_FILE)
-    fonts: dict[int, _FontCost] = field(default_factory=dict)
+    fonts: dict[int, FontCost] = field(default_factory=dict)
     fresh: dict[int, Any] = field(default_factory=dict)
     kept: dict[int, Any] = field(default_factory=dict)
     kept_bytes: int = 0
@@ -213,7 +192,7 @@ class _Reading:
             for operand in operands:
                 pieces = operand if isinstance(operand, list) else (operand,)
                 self.shown += self.longest * sum(len(piece) for piece in pieces if isinstance(piece, str | bytes))
-        elif operator == b"Tf" and operands and operands[0] not in (_dictionary(self.scopes[-1].get("/Font")) or {}):
+        elif operator == b"Tf" and operands and operands[0] not in (dictionary_at(self.scopes[-1].get("/Font")) or {}):
             self.whole = False  # its text comes back as question marks
         over = self.operators > MAX_OPERATORS or self.shown > MAX_PAGE_TEXT
         if over or self.capped or self.budget.spent:
@@ -255,11 +234,11 @@ class _Reading:
         from pypdf.generic import DictionaryObject, NameObject  # noqa: PLC0415 - most requests have no PDF
 
         around = self.scopes[-1] if self.scopes else DictionaryObject()
-        resources = _dictionary(drawing.get_inherited("/Resources"))
+        resources = dictionary_at(drawing.get_inherited("/Resources"))
         if resources is None:
             resources = around
-        fonts = _dictionary(resources.get("/Font")) or _dictionary(around.get("/Font")) or _plain_fonts(content())
-        if fonts and not _dictionary(resources.get("/Font")):
+        fonts = dictionary_at(resources.get("/Font")) or dictionary_at(around.get("/Font")) or plain_fonts(content())
+        if fonts and not dictionary_at(resources.get("/Font")):
             resources = DictionaryObject({**resources, NameObject("/Font"): fonts})
         key, before = NameObject("/Resources"), dict.get(drawing, "/Resources")
         tables, longest = self.tables, self.longest
@@ -284,61 +263,10 @@ class _Reading:
             font = fonts[name]
             cost = self.budget.fonts.get(id(font))
             if cost is None:
-                cost = self.budget.fonts[id(font)] = _font_cost(font)
+                cost = self.budget.fonts[id(font)] = font_cost(font)
                 self.budget.tables -= cost.entries
             self.budget.tables -= cost.entries
             self.tables += cost.entries
             self.longest = max(self.longest, cost.longest)
             if self.tables > MAX_TABLES or self.budget.spent:
                 raise CapReachedError
-
-
-def _dictionary(value: Any) -> Any:
-    """What `value` refers to where that is a dictionary, else None."""
-    value = None if value is None else value.get_object()
-    return value if isinstance(value, dict) else None
-
-
-def _font_cost(font: Any) -> _FontCost:
-    """Build a font as the library will, and drop it: nothing else tells how large its tables become."""
-    from pypdf.generic._font import Font  # noqa: PLC0415 - most requests have no PDF
-
-    read = _table_bytes(font) // BYTES_PER_ENTRY
-    try:
-        built = Font.from_font_resource(font)
-    except (AttributeError, TypeError):  # the library goes without it
-        return _FontCost(font, read, 1)
-    longest = max((len(text) for text in built.character_map.values()), default=1)
-    return _FontCost(font, read + len(built.character_map) + len(built.character_widths), max(longest, 1))
-
-
-def _table_bytes(font: Any) -> int:
-    """Bytes of what the tables of a font are made from; raises where that is too much to try."""
-    if not isinstance(font, dict):
-        return 0
-    descriptor = _dictionary(font.get("/FontDescriptor")) or {}
-    source = font.get("/ToUnicode") if "/ToUnicode" in font else descriptor.get("/FontFile")
-    source = None if source is None else source.get_object()
-    size = len(source.get_data()) if source is not None and hasattr(source, "get_data") else 0
-    encoding = _dictionary(font.get("/Encoding")) or {}
-    changes = encoding.get("/Differences")
-    if changes is not None and isinstance(changes.get_object(), list):
-        size += BYTES_PER_ENTRY * len(changes.get_object()) // 10
-    descendants = font.get("/DescendantFonts")
-    inside = [] if descendants is None else descendants.get_object()
-    if size > MAX_TABLE_BYTES or (isinstance(inside, list) and len(inside) > MAX_DESCENDANTS):
-        raise CapReachedError
-    return size
-
-
-_USED_FONT = re.compile(rb"(/[^\s()<>\[\]{}/%]{1,40})\s+[-+\d.]+\s+Tf")
-
-
-def _plain_fonts(content: bytes) -> Any:
-    """A plain font under each name that these drawing operators use; names may be escaped (`/F#31`)."""
-    from pypdf.generic import DictionaryObject, NameObject  # noqa: PLC0415 - most requests have no PDF
-
-    plain = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica", "/Encoding": "/WinAnsiEncoding"}
-    font = DictionaryObject({NameObject(key): NameObject(value) for key, value in plain.items()})
-    used = set(_USED_FONT.findall(content))
-    return DictionaryObject({NameObject.read_from_stream(io.BytesIO(name + b" "), None): font for name in used})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.media import documents
+from service.media import documents, pdf_text
 from service.media.allowance import file_allowance
 from service.media.documents import Page, Pdf, decode_text, file_text, read_pdf
 from service.types import Media
@@ -184,7 +184,7 @@ def test_pages_after_the_time_is_spent_have_no_text() -> None:
 
 
 def test_a_page_of_endless_operators_is_given_up() -> None:
-    stream = zlib.compress(b"BT " + b"(a) Tj " * (documents.MAX_OPERATORS // 2 + 1) + b"ET")
+    stream = zlib.compress(b"BT " + b"(a) Tj " * (pdf_text.MAX_OPERATORS // 2 + 1) + b"ET")
     assert read_pdf(page_with(stream)) == Pdf((Page(*LETTER, ""),), complete=False)
 
 
