@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import resource
+import signal
 import socket
 from contextlib import suppress
 
@@ -12,7 +13,7 @@ from service.app import create_app
 from service.logs import configure_logs
 from service.operator_files import OperatorFiles
 from service.serving.listening import open_listener, url_of
-from service.serving.worker import Worker
+from service.serving.worker import TOLD, Worker
 from service.settings import Settings
 
 OPEN_FILES = 1 << 16
@@ -33,6 +34,7 @@ def serve(settings: Settings) -> int:
     if budgets and settings.workers > 1 and settings.redis_url is None:
         LOG.warning("each worker keeps budgets of its own: set TALLYSTICK_REDIS_URL for one account")
     _raise_file_limit()
+    signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)  # from here on a stop is orderly: they wait for who takes them
     listener = open_listener(settings.host, settings.port)
     LOG.info("listening", extra={"fields": {"url": url_of(listener), "workers": settings.workers}})
     if settings.workers == 1:

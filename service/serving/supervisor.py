@@ -25,7 +25,7 @@ from types import FrameType
 from service import metric_files
 from service.errors import ServiceError
 from service.serving.listening import has_waiting, refuse_new
-from service.serving.worker import EMPTYING_SECONDS, GRACE_IS_OVER, STEP_SECONDS
+from service.serving.worker import EMPTYING_SECONDS, GRACE_IS_OVER, STEP_SECONDS, TOLD
 from service.settings import Settings
 
 LOG = logging.getLogger("tallystick")
@@ -128,6 +128,7 @@ class Supervisor:
 
         before = {number: signal.signal(number, note) for number in SIGNALS}
         signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD)  # what came while tokenizers were loaded is delivered now
         try:
             yield
         finally:
@@ -202,9 +203,11 @@ class Supervisor:
     def _spawn(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
+        signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)  # the child keeps what comes until its event loop takes it
         process_id = os.fork()
         if process_id == 0:
             os._exit(self._be_child())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD)
         self.children[process_id] = Child(process_id, time.monotonic())
 
     def _be_child(self) -> int:
@@ -212,8 +215,6 @@ class Supervisor:
             signal.set_wakeup_fd(-1)
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
-            for number in (signal.SIGHUP, GRACE_IS_OVER):
-                signal.signal(number, signal.SIG_IGN)  # until the event loop takes it
             for end in (self._wakes, self._woken):
                 end.close()
             os.close(self._alive[1])

@@ -29,6 +29,9 @@ LOG = logging.getLogger("tallystick")
 GRACE_IS_OVER = signal.SIGUSR1
 """From parent to worker. A second SIGTERM would not do: two that follow closely arrive as one."""
 
+TOLD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, GRACE_IS_OVER)
+"""Signals that are blocked from the start on, until an event loop or a supervisor is there to take them."""
+
 LINGER_SECONDS = 0.5
 """How long a connection without a request is kept once the door is closed: one that was just accepted has its request
 under way."""
@@ -87,6 +90,7 @@ class Worker(uvicorn.Server):
         }
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, handlers)  # what came while it was made is delivered now
         if self.parent is not None:
             loop.add_reader(self.parent, self._orphaned)
         try:

@@ -105,7 +105,7 @@ def test_killed_at_any_time(tmp_path: Path, workers: str) -> None:
             [*command, "--workers", workers], cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until = size(part) + chance.randrange(500_000, 2_500_000)
+        until = size(part) + chance.randrange(300_000, 1_200_000)
         children: list[int] = []
         while running.poll() is None and size(part) < until:
             time.sleep(0.001)

@@ -304,6 +304,16 @@ def test_a_second_signal_ends_the_grace() -> None:
         assert server.process.wait(20) == 0
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_stop_at_any_time_of_the_start_is_orderly(workers: int) -> None:
+    for pause in (0.0, 0.05, 0.2):
+        with running_server(wait=False, workers=workers, grace_seconds=0) as server:
+            time.sleep(pause)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(30) == 0, server.story()
+            assert "stopping" in server.story()
+
+
 def test_an_interrupt_has_no_grace() -> None:
     with running_server(warm="o200k_base", grace_seconds=60) as server:
         server.process.send_signal(signal.SIGINT)
