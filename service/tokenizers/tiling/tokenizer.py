@@ -15,9 +15,10 @@ from .normalise import is_changed, normalise
 from .pieces import Splitter
 
 KERNEL_FROM = 64
-"""Characters from which the kernel counts. A call of it costs 3.7 us and 5 ns a character; the memo costs 35 ns a
-character of English (50 of Korean) where it saw every unit before, which puts the crossover at 100, and 10 us for every
-unit that it never saw: one of them puts it here. Measured 2026-11-29, 2 cores, CPython 3.13, `benchmarks/tiling.py`."""
+"""Characters from which the kernel counts. A call of it costs 2.8 us and 5 ns a character; normalising and counting in
+Python costs 0.7 us and 40 ns a character of English (60 of Korean) where it saw every unit before, which puts the
+crossover at 60 (45), and 10 us more for every unit that it never saw. Measured 2026-11-30, 2 cores, CPython 3.13, `make
+bench PARTS=tiling`."""
 
 
 class TilingTokenizer:
