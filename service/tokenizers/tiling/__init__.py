@@ -28,8 +28,8 @@ letter.
 
 `memo.py` prices units in Python and remembers them (short texts, and everything where the kernel cannot run);
 `kernel.c` does the same in WebAssembly and releases the interpreter lock. Both are compared with ctok and with a slow
-twin in the tests, and by `make fuzz`. Measured 2026-11-30 on 2 cores, `make bench PARTS=tiling`, warm, MB/s of English /
-Python code / Korean: kernel 124 / 131 / 194 (claude-v4.8), memo 21 / 20 / 11, tiktoken o200k_base 21 / 19 / 17; a short
+twin in the tests, and by `make fuzz`. Measured 2026-11-30 on 2 cores, `make bench PARTS=tiling`, warm, MB/s of English,
+Python code, Korean: kernel 124 / 131 / 194 (claude-v4.8), memo 21 / 20 / 11, tiktoken o200k_base 21 / 19 / 17; a short
 text 1.6 us; the worst 100 KB found 4.5 ms; two threads count 1.9 times as much as one.
 
 Equality is with ctok, whose counts were Anthropic's on 4,136 of 4,143 recorded texts (1,372 of 1,372 for Claude 3 to
