@@ -88,7 +88,7 @@ def read_question(params: Mapping[str, str], accept: str, now: datetime) -> Ques
 
 
 def _shape(name: str | None, accept: str) -> Shape:
-    if not name:
+    if name is None:
         return "csv" if accept.partition(";")[0].strip().lower() == "text/csv" else "json"
     if name not in SHAPES:
         raise InvalidRequest(f"format must be one of {', '.join(SHAPES)}.", field="format")
