@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,8 +86,3 @@ def program(command: list[str], **more: Any) -> Iterator[subprocess.Popen[bytes]
                 process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def quiet(seconds: float = 0.1) -> None:
-    """Let what was started settle."""
-    time.sleep(seconds)

@@ -7,19 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from chaos.nginx import CONFIG, configuration, find_program, open_nginx
+from chaos.nginx import CONFIG, configuration, open_nginx
 from chaos.prometheus import CONFIG as PROMETHEUS
 from chaos.prometheus import configuration as of_prometheus
 from chaos.stores import Store
 from chaos.topology import Topology
-
-
-def has(program: str) -> bool:
-    try:
-        find_program(program)
-    except RuntimeError:
-        return False
-    return True
 
 
 def test_only_addresses_and_folders_are_others() -> None:
@@ -33,7 +25,7 @@ def test_only_addresses_and_folders_are_others() -> None:
     assert "resolve" not in "".join(row for row in files["upstream.conf"].splitlines() if "#" not in row)
 
 
-@pytest.mark.skipif(not has("nginx"), reason="nginx is not here")
+@pytest.mark.nginx
 def test_it_starts_and_answers_by_itself_where_no_instance_does() -> None:
     with open_nginx([1]) as url, urllib.request.urlopen(f"{url}/proxy/health", timeout=10) as answer:
         assert answer.read() == b'{"status":"alive"}'
