@@ -45,7 +45,7 @@ def office_text(data: bytes) -> str | None:
                 lines = (line for name in slides for line in _paragraphs(parts.read(name), "a:p", "a:t", _SLIDE_BLANKS))
                 return "\n".join(lines)
     except (zipfile.BadZipFile, zlib.error, expat.ExpatError, _RefusedError, OSError, EOFError, ValueError,
-            RuntimeError, OverflowError, LookupError):  # all that zipfile and the parser raise on damaged, locked or unknown archives
+            RuntimeError, OverflowError, LookupError):  # what damaged archives raise
         return None
     return None
 
