@@ -15,9 +15,11 @@ from starlette.types import ASGIApp
 from service.access.admission import open_keys, open_limiter
 from service.access.auth import Guard, Keys, guard_routes
 from service.api.bodies import BodyLimits, ByteBudget
+from service.api.books import Books
 from service.api.cors import Cors
 from service.api.decision_routes import decision_routes, described_decisions
 from service.api.edge import Edge
+from service.api.express import Express
 from service.api.inspection_routes import described_inspections, inspection_models, inspection_routes
 from service.api.operations import Count, CountBatch, Direct
 from service.api.ops import Readiness, pages
@@ -48,7 +50,7 @@ class App(Starlette):
     """Requests pass through our edge alone: it answers whatever happens inside, so no other middleware is needed."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Edge(self.state.guard, self.state.parts.metrics, self.state.readiness, self.state.cors)
+        return Edge(self.state.guard, self.state.books, self.state.readiness, self.state.cors)
 
     def openapi(self) -> dict[str, Any]:
         """The document of every route."""
@@ -111,10 +113,13 @@ def create_app(settings: Settings | None = None) -> App:
     deciders = Deciders(parts.counter, backends.leases, lambda: files.budgets)
     app.state.parts, app.state.readiness, app.state.operator_files = parts, readiness, files
     app.state.keys, app.state.cors = keys, Cors(settings.cors_origins)
+    app.state.books = Books(metrics, backends.ledger)
+    directory = Directory(app.router)
     app.state.guard = Guard(
-        Directory(app.router), app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects,
+        directory, app.routes, keys, limiter=limiter, public=settings.public, projects=settings.projects,
         cors=app.state.cors,
     )
+    app.state.express = Express(app.state.guard, directory, app.state.books, readiness, app.state.cors)
     app.router.redirect_slashes = False
     app.router.routes.extend((
         *count_routes(parts), *decision_routes(parts, asking, deciders), *inspection_routes(parts),

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any
+from typing import NamedTuple
 
 from service import catalog, method
 from service.budgets.budget import window_use
@@ -21,11 +21,21 @@ from service.errors import InvalidRequest
 from service.families.base import RendererName
 from service.features import main_feature
 from service.media.allowance import file_allowance
-from service.pricing import price_input
+from service.pricing import minute, price_input
 from service.segments import SegmentCounter
 from service.tokenizers import registry
-from service.tokenizers.base import Tokenizer, VocabularyTokenizer
-from service.types import CountRequest, Prompt, Rendering, Section, TokenCount, Warned
+from service.tokenizers.base import Engine, Tokenizer, VocabularyTokenizer
+from service.types import (
+    CountRequest,
+    Feature,
+    Method,
+    Prompt,
+    Rendering,
+    Section,
+    TokenCount,
+    Uncounted,
+    Warned,
+)
 
 Render = Callable[[Prompt, CatalogModel], Rendering]
 
@@ -85,11 +95,12 @@ class Counter:
         trust = method.find_text_trust(tokenizer.name)
         guessed = request.guessed or not tokenizer.verified or (model is not None and model.match == "inferred")
         how, low, high = method.band(total, method.weaken(trust, guessed=guessed))
-        return TokenCount(
-            total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], {"messages": total} if total else {},
-            counts=None if request.single else tuple(counts), warnings=request.warnings, engine=tokenizer.engine,
-            **_of_model(model, total, high),
-        )
+        details: tuple[tuple[Section, int], ...] = (("messages", total),) if total else ()
+        return _tell(_Facts(
+            request.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
+            tokenizer.engine, total, how, low, high, details, None if request.single else tuple(counts),
+            warnings=request.warnings,
+        ))
 
     # ------------------------------------------------------------ whole requests
 
@@ -99,7 +110,7 @@ class Counter:
         with file_allowance():
             rendering = _renderer(model.family.renderer)(prompt, model)
         details = self._details(rendering, tokenizer)
-        total = sum(details.values())
+        total = sum([tokens for _, tokens in details])
         feature = main_feature(prompt)
         trust = method.weaken(
             method.find_trust(rendering.rules, feature),
@@ -108,21 +119,21 @@ class Counter:
         )
         how, low, high = method.band(total, trust, rendering.doubts, rendering.uncounted)
         warnings = _distinct((*request.warnings, *prompt.warnings, *rendering.warnings))
-        return TokenCount(
-            total, how, low, high, tokenizer.name, tokenizer.fingerprint[:8], details,
-            uncounted=rendering.uncounted, warnings=warnings, modalities=_modalities(rendering),
-            rules=rendering.rules, feature=feature, engine=tokenizer.engine, **_of_model(model, total, high),
-        )
+        return _tell(_Facts(
+            model.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
+            tokenizer.engine, total, how, low, high, details, None, rendering.uncounted, warnings,
+            _modalities(rendering), rendering.rules, feature,
+        ))
 
-    def _details(self, rendering: Rendering, tokenizer: Tokenizer) -> dict[Section, int]:
+    def _details(self, rendering: Rendering, tokenizer: Tokenizer) -> tuple[tuple[Section, int], ...]:
         """Tokens by section, zeros left out."""
         details = self.segments.by_section(rendering.segments, tokenizer)
         for overhead in rendering.overheads:
             details[overhead.section] = details.get(overhead.section, 0) + overhead.tokens
-        return {section: tokens for section, tokens in details.items() if tokens}
+        return tuple([(section, tokens) for section, tokens in details.items() if tokens])
 
 
-def _modalities(rendering: Rendering) -> dict[str, int]:
+def _modalities(rendering: Rendering) -> tuple[tuple[str, int], ...]:
     """Tokens by modality where the renderer names it: a media rule reads `IMAGE:grid`."""
     tokens: dict[str, int] = {}
     for overhead in rendering.overheads:
@@ -130,7 +141,7 @@ def _modalities(rendering: Rendering) -> dict[str, int]:
             modality, colon, _ = overhead.rule.partition(":")
             if colon:
                 tokens[modality] = tokens.get(modality, 0) + overhead.tokens
-    return tokens
+    return tuple(tokens.items())
 
 
 def _vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:
@@ -141,15 +152,52 @@ def _vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:
     return tokenizer
 
 
-def _of_model(model: CatalogModel | None, tokens: int, high: int) -> dict[str, Any]:
-    """What a TokenCount says of its model: nothing after this resolves a name again."""
-    if model is None:
-        return {}
-    return {
-        "model": model.model_id, "model_ref": model.model_ref, "model_match": model.match,
-        "provider": model.provider_id, "family": model.family.name, "cost": price_input(model, tokens),
-        "context": window_use(model.limits, tokens, high),
-    }
+class _Facts(NamedTuple):
+    """What was counted, and when: all that a TokenCount follows from."""
+
+    model_ref: str | None
+    edition: object
+    minute: int
+    tokenizer: str
+    fingerprint: str
+    engine: Engine
+    tokens: int
+    method: Method
+    low: int
+    high: int
+    details: tuple[tuple[Section, int], ...]
+    counts: tuple[int, ...] | None = None
+    uncounted: tuple[Uncounted, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    modalities: tuple[tuple[str, int], ...] = ()
+    rules: str | None = None
+    feature: Feature | None = None
+
+
+@lru_cache(4_096)
+def _tell(facts: _Facts) -> TokenCount:
+    """The count of these facts with what follows from them: the model's names, cost and window, so that nothing after
+    this resolves a name again. Facts that come again, as those of short texts do, give the same object: nobody may
+    change it, and what was made of it once holds.
+    """
+    model = None if facts.model_ref is None else catalog.resolve(facts.model_ref)
+    return TokenCount(
+        facts.tokens, facts.method, facts.low, facts.high, facts.tokenizer, facts.fingerprint[:8], dict(facts.details),
+        model=model and model.model_id,
+        model_ref=model and model.model_ref,
+        model_match=model and model.match,
+        provider=model and model.provider_id,
+        counts=facts.counts,
+        uncounted=facts.uncounted,
+        warnings=facts.warnings,
+        rules=facts.rules,
+        feature=facts.feature,
+        modalities=dict(facts.modalities),
+        engine=facts.engine,
+        family=model and model.family.name,
+        cost=model and price_input(model, facts.tokens, facts.minute),
+        context=model and window_use(model.limits, facts.tokens, facts.high),
+    )
 
 
 def _distinct(warnings: Iterable[Warned]) -> tuple[Warned, ...]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import logging.config
-import time
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -26,19 +23,20 @@ REQUEST_HEAD = f'"level":"info","logger":"{REQUESTS.name}","message":"request"'
 
 
 class RequestRecord(logging.LogRecord):
-    """The record of one request, with at least one field. It does not find out which line of code logs it, in which
-    thread: that would take longer than counting a short text."""
+    """The record of requests that were answered together, each the time it ended and its fields, of which there is at
+    least one. It does not find out which line of code logs it, in which thread: that would take longer than counting a
+    short text."""
 
-    fields: Mapping[str, Any]
+    rows: Sequence[tuple[float, Mapping[str, Any]]]
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        self.__dict__.update(_RECORD, created=time.time(), fields=fields)
+    def __init__(self, rows: Sequence[tuple[float, Mapping[str, Any]]]) -> None:
+        self.__dict__.update(_RECORD, created=rows[-1][0], rows=rows)
 
 
-def log_request(fields: Mapping[str, Any]) -> None:
-    """A line of level info."""
+def log_requests(rows: Sequence[tuple[float, Mapping[str, Any]]]) -> None:
+    """A line of level info for each; they are written together, since a write for each takes longer than counting."""
     if REQUESTS.isEnabledFor(logging.INFO):
-        REQUESTS.handle(RequestRecord(fields))
+        REQUESTS.handle(RequestRecord(rows))
 
 
 @lru_cache(2)
@@ -46,18 +44,31 @@ def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
+def _time(at: float) -> str:
+    seconds = int(at)
+    return f"{_second(seconds)}.{int((at - seconds) * 1000):03}+00:00"
+
+
+def _request_line(at: float, fields: Mapping[str, Any]) -> str:
+    return f'{{"time":"{_time(at)}",{REQUEST_HEAD},{_json(fields)[1:]}'
+
+
+def _json(line: Mapping[str, Any]) -> str:
+    try:
+        return to_json(line, fallback=str).decode()
+    except ValueError:  # a lone surrogate
+        return json.dumps(line, default=str)
+
+
 class JsonFormatter(logging.Formatter):
     """A record as one line of JSON. An exception shows its type and where it was raised, never its message:
     a message of somebody else's library may quote the text it failed on."""
 
     def format(self, record: logging.LogRecord) -> str:
-        seconds = int(record.created)
-        at = f"{_second(seconds)}.{int((record.created - seconds) * 1000):03}+00:00"
         if isinstance(record, RequestRecord):
-            with suppress(ValueError):
-                return f'{{"time":"{at}",{REQUEST_HEAD},{to_json(record.fields, fallback=str).decode()[1:]}'
+            return "\n".join([_request_line(at, fields) for at, fields in record.rows])
         line: dict[str, Any] = {
-            "time": at,
+            "time": _time(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -66,44 +77,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             line["exception"] = record.exc_info[0].__name__
             line["raised_at"] = _where(record.exc_info[2])
-        try:
-            return to_json(line, fallback=str).decode()
-        except ValueError:  # a lone surrogate
-            return json.dumps(line, default=str)
-
-
-class LineHandler(logging.StreamHandler[TextIO]):
-    """Lines on stderr. Those of requests are written together, once the event loop has gone round: a write for each
-    would take as long as counting a short text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._waiting: list[RequestRecord] = []
-
-    def handle(self, record: logging.LogRecord) -> bool:
-        if not isinstance(record, RequestRecord):
-            self.flush()
-            return super().handle(record)
-        with self._locked():
-            if not self._waiting:
-                try:
-                    asyncio.get_running_loop().call_soon(self.flush)
-                except RuntimeError:  # no loop runs in this thread
-                    return super().handle(record)
-            self._waiting.append(record)
-        return True
-
-    def flush(self) -> None:
-        """Write what waits, before anything else is."""
-        with self._locked():
-            if self._waiting:
-                with suppress(ValueError, OSError):  # closed, or full: nobody is left to tell
-                    self.stream.write("\n".join([*map(self.format, self._waiting), ""]))
-                self._waiting = []
-            super().flush()
-
-    def _locked(self) -> AbstractContextManager[object]:
-        return self.lock or nullcontext()
+        return _json(line)
 
 
 def _where(traceback: Any) -> list[str]:
@@ -122,7 +96,7 @@ def configure_logs(level: str) -> None:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": JsonFormatter}},
-        "handlers": {"stderr": {"()": LineHandler, "formatter": "json"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"level": level.upper(), "handlers": ["stderr"]},
         "loggers": {
             "uvicorn": {"level": "WARNING" if level == "info" else level.upper()},

@@ -10,8 +10,9 @@ import os
 import resource
 import threading
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
@@ -40,6 +41,9 @@ MAX_MODELS = 500
 
 STATUS_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 
+MOST_UNTOLD = 1_000
+"""What tokenizers did, where nobody asks for it."""
+
 GOLDEN = ("ok", "unconfirmed", "not checked")
 """What the self-check against the reference said; anything else is a mismatch."""
 
@@ -47,6 +51,24 @@ GOLDEN = ("ok", "unconfirmed", "not checked")
 def error_codes(root: type[ServiceError] = ServiceError) -> frozenset[str]:
     """The code of every error there is."""
     return frozenset({root.code}.union(*(error_codes(leaf) for leaf in root.__subclasses__())))
+
+
+class Answered(Protocol):
+    """A request that was answered (service.api.books): the template of its path, its HTTP status, the seconds it took,
+    the bytes of its body, the counts that were given, the code of the error."""
+
+    @property
+    def route(self) -> str: ...
+    @property
+    def status(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def body_bytes(self) -> int: ...
+    @property
+    def counts(self) -> Sequence[TokenCount]: ...
+    @property
+    def error(self) -> str | None: ...
 
 
 class _Series(dict[str | tuple[str, ...], Callable[[float], None]]):
@@ -80,6 +102,7 @@ class Metrics:
         self._samplers: list[Callable[[], None]] = []
         self._fallbacks_seen: dict[str, int] = {}
         self._sampling = threading.Lock()
+        self._tokenized: deque[tuple[str, int, int, float]] = deque()
         self._make_request_rows()
         self._make_count_rows()
         self._make_tokenizer_rows()
@@ -184,13 +207,29 @@ class Metrics:
         """Let `work` set what it has to at each sample."""
         self._samplers.append(work)
 
-    def answered(self, route: str, status: int, seconds: float, body_bytes: int) -> None:
-        """A request was answered with an HTTP status."""
-        route = route if route in self._routes else OTHER
-        self._requests[route, STATUS_CLASSES[status // 100 - 1]](1)
-        self._seconds[route, _size_class(body_bytes)](seconds)
-        if body_bytes:
-            self._body_bytes[route](body_bytes)
+    def answered(self, exchanges: Sequence[Answered]) -> None:
+        """Requests were answered, perhaps many together. Those alike are told as one."""
+        alike: dict[tuple[str, int, str], list[Answered]] = {}
+        counts: list[TokenCount] = []
+        for exchange in exchanges:
+            key = exchange.route, exchange.status, _size_class(exchange.body_bytes)
+            alike.setdefault(key, []).append(exchange)
+            counts += exchange.counts
+            if exchange.error is not None:
+                self.rejected(exchange.error)
+        for (route, status, size), group in alike.items():
+            self._answered_alike(route if route in self._routes else OTHER, status or 500, size, group)
+        if counts:
+            self.counted(counts)
+        self._add_tokenized()
+
+    def _answered_alike(self, route: str, status: int, size: str, group: Sequence[Answered]) -> None:
+        self._requests[route, STATUS_CLASSES[status // 100 - 1]](len(group))
+        observe = self._seconds[route, size]
+        for exchange in group:
+            observe(exchange.seconds)
+        if size != SIZE_CLASSES[0]:
+            self._body_bytes[route](sum([exchange.body_bytes for exchange in group]))
 
     def counted(self, counts: Sequence[TokenCount]) -> None:
         """Counts were given. Those alike are told as one: a batch has a thousand."""
@@ -233,9 +272,23 @@ class Metrics:
 
     def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
         """`texts` texts of `size` bytes together were given to a tokenizer that the registry knows."""
-        self._tokenized_texts[tokenizer](texts)
-        self._tokenized_bytes[tokenizer](size)
-        self._tokenize_seconds[tokenizer](seconds)
+        self._tokenized.append((tokenizer, texts, size, seconds))
+        if len(self._tokenized) >= MOST_UNTOLD:
+            self._add_tokenized()
+
+    def _add_tokenized(self) -> None:
+        sums: dict[str, tuple[int, int, float]] = {}
+        for _ in range(len(self._tokenized)):
+            try:
+                name, texts, size, seconds = self._tokenized.popleft()
+            except IndexError:  # another thread was quicker
+                break
+            before = sums.get(name, (0, 0, 0.0))
+            sums[name] = before[0] + texts, before[1] + size, before[2] + seconds
+        for name, (texts, size, seconds) in sums.items():
+            self._tokenized_texts[name](texts)
+            self._tokenized_bytes[name](size)
+            self._tokenize_seconds[name](seconds)
 
     def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
         """`tier` and `outcome` are words of ours (service.cache.base)."""
@@ -279,6 +332,7 @@ class Metrics:
             self._sample()
 
     def _sample(self) -> None:
+        self._add_tokenized()
         for gauge, reading in self._readings:
             gauge.set(reading())
         for work in self._samplers:

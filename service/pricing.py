@@ -100,13 +100,14 @@ class Quote:
     currency: Literal["USD"] = "USD"
 
 
-def price_input(model: CatalogModel, input_tokens: int) -> InputCost | None:
-    """What `input_tokens` cost now, uncached, at the standard tier; None where the price is not known.
+def price_input(model: CatalogModel, input_tokens: int, at_minute: int | None = None) -> InputCost | None:
+    """What `input_tokens` cost at a minute since 1970 (now where None), uncached, at the standard tier; None where the
+    price is not known.
 
     Asked for every count: 2 us of processor time when the rate is remembered (2-core machine, 2026-11).
     """
     row = model.price
-    rate = None if row is None else _rates(row, "standard", _minute(None)).get("input")
+    rate = None if row is None else _rates(row, "standard", minute() if at_minute is None else at_minute).get("input")
     if row is None or rate is None:
         return None
     _, price = rate.at(input_tokens)
@@ -118,7 +119,7 @@ def quote(model: CatalogModel, usage: Usage, tier: ServiceTier = "standard", at:
     row = model.price
     if row is None:
         return _unknown(model, _NO_ROW, tier)
-    rates = _rates(row, tier, _minute(at))
+    rates = _rates(row, tier, minute(at))
     if not rates:
         return _unknown(model, f"The price list has no {tier} price for this model at this date.", tier)
     input_tokens = usage.input_tokens
@@ -143,7 +144,7 @@ def rate_of(
     model: CatalogModel, bucket: Bucket, tier: ServiceTier = "standard", at: datetime | None = None
 ) -> Rate | None:
     """The rate of one bucket, None where it is not known."""
-    return _rates(model.price, tier, _minute(at)).get(bucket) if model.price else None
+    return _rates(model.price, tier, minute(at)).get(bucket) if model.price else None
 
 
 def prices_version(row: PriceRow | None) -> str:
@@ -151,7 +152,7 @@ def prices_version(row: PriceRow | None) -> str:
     return (row and row.edition) or version()
 
 
-def _minute(at: datetime | None) -> int:
+def minute(at: datetime | None = None) -> int:
     """Minutes since 1970 of `at` (UTC where naive) or of now."""
     return int((at.replace(tzinfo=at.tzinfo or UTC).timestamp() if at else time.time()) // 60)
 
@@ -180,12 +181,12 @@ _FREE = Rate(1_000_000, ((-1, Decimal(0)),))
 """OpenRouter's `:free` routes are listed by name, without prices."""
 
 @lru_cache(4096)
-def _rates(row: PriceRow, tier: ServiceTier, minute: int) -> Mapping[Bucket, Rate]:
+def _rates(row: PriceRow, tier: ServiceTier, at_minute: int) -> Mapping[Bucket, Rate]:
     """The rate of each bucket at a minute since 1970; empty where the row has no prices for the tier then.
 
     No list changes prices within a minute; remembering by minute makes dated and time-of-day prices right.
     """
-    at = datetime.fromtimestamp(minute * 60, UTC)
+    at = datetime.fromtimestamp(at_minute * 60, UTC)
     context = dict(_CONTEXTS[tier])
     if context and not any(
         all(context.get(key) == value for key, value in variant.when.items())

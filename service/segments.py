@@ -45,12 +45,23 @@ class SegmentCounter:
     def in_memory(cls, cache_bytes: int) -> SegmentCounter:
         return cls(TieredCache(MemoryCache(cache_bytes)), secrets.token_bytes(32))
 
-    def texts(self, texts: Iterable[str], tokenizer: Tokenizer) -> list[int]:
+    def texts(self, texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
         """Tokens of each text by itself."""
+        if len(texts) == 1 and len(texts[0]) < CACHE_FROM_CHARS:
+            return [self._short(texts[0], tokenizer)]
         case = _Case(self, tokenizer)
         counts = case.count_texts(texts)
         case.tell()
         return counts
+
+    def _short(self, text: str, tokenizer: Tokenizer) -> int:
+        """What a `_Case` does with one text that is not looked up."""
+        began = time.perf_counter()
+        count = tokenizer.count(text)
+        seconds = time.perf_counter() - began
+        self.cache.costs.took(tokenizer.name, len(text), seconds)
+        self.cache.events.tokenized(tokenizer.name, 1, _bytes_in(text), seconds)
+        return count
 
     def by_section(self, segments: Sequence[Segment], tokenizer: Tokenizer) -> dict[Section, int]:
         """Tokens of segments by section, zeros left out."""

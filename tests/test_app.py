@@ -15,6 +15,7 @@ from service.app import BATCH_PATH, ENDPOINTS
 from service.counter import Counter
 from service.dialects.native_schema import EXAMPLE_BATCH_ANSWER, EXAMPLE_BATCH_BODY
 from service.errors import TokenizerUnavailable
+from service.logs import RequestRecord
 from service.types import CountRequest, TokenCount
 from tests.web import client_of, make_app
 
@@ -195,7 +196,8 @@ async def test_a_request_is_one_log_line_without_a_word_of_it(caplog: pytest.Log
             headers={"authorization": "Bearer hunter2", "x-request-id": "r1"},
         )
         await client.post("/v1/countTokens?key=hunter2", content=b'{"tokenizer": "hunter2", "text": hunter2}')
-    lines = [record.fields for record in caplog.records if record.name == "tallystick.request"]  # type: ignore[attr-defined]
+    records = [record for record in caplog.records if isinstance(record, RequestRecord)]
+    lines = [fields for record in records for _, fields in record.rows]
     assert [(row["route"], row["status"], row["tokens"], row["error"]) for row in lines] == [
         ("/v1/countTokens", 200, 2, None), ("/v1/countTokens", 400, None, "invalid_request"),
     ]

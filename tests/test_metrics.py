@@ -12,6 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from service import metric_files
+from service.api.books import Exchange
 from service.metrics import MAX_MODELS, Metrics, error_codes
 from service.types import InputCost, TokenCount
 from tests.web import client_of, make_app
@@ -24,6 +25,10 @@ def read(registry: CollectorRegistry, name: str, **labels: str) -> float | None:
 def count_of(tokens: int = 1, **more: Any) -> TokenCount:
     given = {"model": "gpt-4o", "model_ref": "gpt-4o", "model_match": "known", "provider": "openai"} | more
     return TokenCount(tokens, "exact", tokens, tokens, "o200k_base", "r", {"messages": tokens}, engine="fast", **given)
+
+
+def answered(route: str, seconds: float, body_bytes: int) -> Exchange:
+    return Exchange("id", route=route, status=200, seconds=seconds, body_bytes=body_bytes)
 
 
 async def test_latency_is_by_route_and_size() -> None:
@@ -71,7 +76,7 @@ def test_labels_are_of_closed_sets_whatever_a_count_says() -> None:
     for i in range(3 * MAX_MODELS):
         metrics.counted([count_of(provider=f"maker-{i}", model=f"model-{i}", family=f"family-{i}")])
         metrics.rejected(f"code-{i}")
-        metrics.answered(f"/path/{i}", 200, 0.1, i)
+        metrics.answered([answered(f"/path/{i}", 0.1, i)])
     text = generate_latest(metrics.registry).decode()
     assert text.count("tallystick_tokens_counted_total{") <= MAX_MODELS + 1
     assert text.count("tallystick_counts_total{") == 1
@@ -111,7 +116,7 @@ def work(tokens: int, die: bool) -> None:
     metric_files.start_files()
     metrics = Metrics()
     metrics.counted([count_of(tokens)])
-    metrics.answered("x", 200, 0.003, 5)
+    metrics.answered([answered("x", 0.003, 5)])
     metrics.sample()
     if die:
         os.kill(os.getpid(), 9)

@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service.access.keys import ADMIN, Key, KeyRing, KeyStore, KeyStoreError
 from service.access.keys import Scope as KeyScope
 from service.access.limits import RateLimiter, Rates, client_of
+from service.api.books import Exchange
 from service.api.cors import Cors
-from service.api.edge import Exchange, exchange_of, send_error
+from service.api.edge import exchange_of, send_error
 from service.errors import Forbidden, KeysUnavailable, ServiceError, Unauthorized
 
 LOG = logging.getLogger("tallystick")
@@ -149,11 +150,11 @@ class Guard:
             return
         strip_query_key(scope)
         exchange = exchange_of(scope)
-        if self._is_public(scope["path"]):
+        if self.is_public(scope["path"]):
             await self.app(scope, receive, send)
             return
         try:
-            rates, who = self._admit(scope, exchange)
+            rates, who = self.admit(scope, exchange)
             if rates.requests or rates.tokens:
                 await self.limiter.take(who, rates, exchange)
         except ServiceError as error:
@@ -163,10 +164,10 @@ class Guard:
         if rates.tokens and exchange.input_tokens:
             await self.limiter.charge(who, rates, exchange.input_tokens)
 
-    def _is_public(self, path: str) -> bool:
+    def is_public(self, path: str) -> bool:
         return path in self.public or path.startswith(self.below)
 
-    def _admit(self, scope: Scope, exchange: Exchange) -> tuple[Rates, str]:
+    def admit(self, scope: Scope, exchange: Exchange) -> tuple[Rates, str]:
         """The rates of the caller and the name under which they are kept. Raises Unauthorized, KeysUnavailable, and
         Forbidden for a page that makes its reader's browser call: without keys that would do."""
         if self.keys is None:
@@ -211,6 +212,7 @@ class Scoped:
         self.app = app
         self.needs = needs
         self.wire = getattr(app, "wire", None)
+        self.now = getattr(app, "now", None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key: Key | None = scope.get("tallystick.key")

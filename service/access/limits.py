@@ -22,7 +22,7 @@ from zlib import crc32
 
 from starlette.types import Scope
 
-from service.api.edge import Exchange
+from service.api.books import Exchange
 from service.breaker import Breaker
 from service.errors import RateLimited
 

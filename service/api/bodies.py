@@ -51,6 +51,10 @@ class ByteBudget:
         self.max_bytes = max_bytes
         self.held = 0
 
+    def has(self, count: int) -> bool:
+        """Whether so many more may be held."""
+        return self.held + count <= self.max_bytes
+
     def hold(self) -> Hold:
         """A share for one request: a context manager that gives all back at its end."""
         return Hold(self)
@@ -71,7 +75,7 @@ class Hold:
 
     def take(self, count: int) -> None:
         """Raises Overloaded where the budget has no more."""
-        if self.budget.held + count > self.budget.max_bytes:
+        if not self.budget.has(count):
             raise Overloaded("Too many large bodies are being read; try again in a second.", retry_after=1)
         self.bytes += count
         self.budget.held += count

@@ -27,6 +27,11 @@ class Cors:
         self._any = ANY in origins
         self._origins = frozenset(origin.rstrip("/").encode() for origin in origins)
 
+    @property
+    def active(self) -> bool:
+        """Whether pages of any other origin may call."""
+        return bool(self._origins)
+
     def headers(self, scope: Scope) -> Headers:
         """What the answer to a request tells the browser; nothing for an origin that is not listed."""
         if not self._origins:

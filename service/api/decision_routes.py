@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from pydantic_core import to_json
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
@@ -42,7 +43,7 @@ class Decide:
 
     def answer(self, question: tuple[Json, Mapping[str, str]]) -> Reply:
         decided = self.decision.handle(*question, self.deciders)
-        return Reply(decided.body, decided.counts)
+        return Reply(to_json(decided.body), decided.counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,7 @@ import asyncio
 import logging
 import random
 import re
-import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pydantic_core
@@ -16,13 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.bodies import ClientGone
+from service.api.books import Books, Exchange
 from service.api.cors import Cors
 from service.dialects import find_wire
-from service.dialects.base import Wire
 from service.dialects.native import WIRE as NATIVE
 from service.errors import InvalidRequest, MethodNotAllowed, NotFound, Overloaded, ServiceError
-from service.logs import log_request
-from service.metrics import OTHER, Metrics
 
 LOG = logging.getLogger("tallystick")
 
@@ -31,30 +27,6 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 
 CLIENT_CLOSED = 499
 """What the log says of a request whose client left before its body was complete (nginx's number for it)."""
-
-DEFAULT_PROJECT = "default"
-"""Of requests that name none that is known."""
-
-
-@dataclass(slots=True)
-class Exchange:
-    """What is known of one request while it is answered; routes write into it, the edge logs it.
-
-    `project` is of a closed set: the name of the key, or what X-Tallystick-Project said of those that are configured.
-    `headers` are added to those of the answer.
-    """
-
-    request_id: str
-    route: str = OTHER
-    wire: Wire | None = None
-    status: int = 0
-    body_bytes: int = 0
-    input_tokens: int | None = None
-    error: str | None = None
-    project: str = DEFAULT_PROJECT
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    started_at: float = field(default_factory=time.perf_counter)
-
 
 def exchange_of(scope: Scope) -> Exchange:
     exchange: Exchange = scope["tallystick"]
@@ -82,9 +54,9 @@ class Stopping(Protocol):
 class Edge:
     """Wraps the guard and the router. While the process is stopping, every answer closes its connection."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, stopping: Stopping, cors: Cors) -> None:
+    def __init__(self, app: ASGIApp, books: Books, stopping: Stopping, cors: Cors) -> None:
         self.app = app
-        self.metrics = metrics
+        self.books = books
         self.stopping = stopping
         self.cors = cors
 
@@ -92,7 +64,7 @@ class Edge:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        exchange = scope["tallystick"] = Exchange(_request_id(scope))
+        exchange = scope["tallystick"] = Exchange(request_id(scope), scope["method"])
 
         async def send_more(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -100,12 +72,8 @@ class Edge:
                 message["headers"] = self._headers(scope, exchange, message.get("headers", ()))
             await send(message)
 
-        self.metrics.in_flight += 1
-        try:
+        with self.books.open(exchange):
             await self._answer(scope, receive, send_more, exchange)
-        finally:
-            self.metrics.in_flight -= 1
-            self._record(scope, exchange)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
         try:
@@ -145,23 +113,6 @@ class Edge:
             headers.append((b"connection", b"close"))
         return headers
 
-    def _record(self, scope: Scope, exchange: Exchange) -> None:
-        seconds = time.perf_counter() - exchange.started_at
-        self.metrics.answered(exchange.route, exchange.status or 500, seconds, exchange.body_bytes)
-        if exchange.error is not None:
-            self.metrics.rejected(exchange.error)
-        log_request({
-            "request_id": exchange.request_id,
-            "method": scope["method"],
-            "route": exchange.route,
-            "status": exchange.status,
-            "ms": int(seconds * 100_000 + 0.5) / 100,  # rounding writes the number down and reads it again
-            "bytes": exchange.body_bytes,
-            "tokens": exchange.input_tokens,
-            "project": exchange.project,
-            "error": exchange.error,
-        })
-
 
 def _place(scope: Scope, exchange: Exchange) -> None:
     """A known path with a wrong method is still that route, and wears its wire."""
@@ -170,7 +121,8 @@ def _place(scope: Scope, exchange: Exchange) -> None:
         exchange.route, exchange.wire = route.path, getattr(route.app, "wire", None)
 
 
-def _request_id(scope: Scope) -> str:
+def request_id(scope: Scope) -> str:
+    """The caller's own, or a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
             sent: str = value.decode("ascii")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 from starlette.routing import BaseRoute, Route
 
 from service.api.operations import Reply
@@ -40,7 +41,7 @@ class Inspect:
         return False
 
     def answer(self, question: Question) -> Reply:
-        return Reply(self.inspection.respond(*question, self.counter))
+        return Reply(to_json(self.inspection.respond(*question, self.counter)))
 
 
 def inspection_routes(parts: ServiceParts) -> Iterator[BaseRoute]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+from pydantic_core import to_json
 
 from service import catalog
 from service.counter import Counter
@@ -25,16 +27,38 @@ LOG = logging.getLogger("tallystick")
 
 @value
 class Reply:
-    """What an operation answers; `counts` are the counts in it, for metrics, and `headers` follow the body's own.
+    """What an operation answers: `content` is JSON. `counts` are the counts in it, for metrics, and `headers` follow
+    the body's own.
 
     The ledger gets the counts where `booked`, and what was `billed`.
     """
 
-    body: Json
+    content: bytes
     counts: tuple[TokenCount, ...] = ()
     headers: tuple[tuple[bytes, bytes], ...] = ()
     booked: bool = False
     billed: Billed | None = None
+
+
+class Wordings:
+    """What was replied, by the count that it is of: counts that are alike are one object (service.counter), and
+    wording one takes as long as counting a short text. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Reply] = {}
+
+    def of(self, count: TokenCount, make: Callable[[TokenCount], Reply]) -> Reply:
+        """What `make` makes of a count."""
+        reply = self._known.get(id(count))
+        if reply is None or reply.counts[0] is not count:
+            if len(self._known) >= REMEMBERED:
+                self._known = {}
+            reply = self._known[id(count)] = make(count)
+        return reply
+
+
+REMEMBERED = 4_096
+"""Replies of an endpoint, some 3 KB each."""
 
 
 class Operation[Q](Protocol):
@@ -71,6 +95,7 @@ class Count:
     endpoint: Endpoint
     counter: Counter
     repeatable: bool = True
+    wordings: Wordings = field(default_factory=Wordings)
 
     @property
     def threaded(self) -> bool:
@@ -86,8 +111,12 @@ class Count:
     def answer(self, question: CountRequest) -> Reply:
         count = self.counter.count(question)
         reply = self.endpoint.reply
-        body = self.endpoint.answer(count) if reply is None else reply(question, count)
-        return Reply(body, (count,), count_headers(count), booked=True)
+        if reply is None:
+            return self.wordings.of(count, self._word)
+        return _counted(reply(question, count), count)
+
+    def _word(self, count: TokenCount) -> Reply:
+        return _counted(self.endpoint.answer(count), count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +134,7 @@ class Direct:
         return True
 
     def answer(self, question: Json) -> Reply:
-        return Reply(self.respond(question))
+        return Reply(to_json(self.respond(question)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +165,7 @@ class CountBatch:
     def answer(self, question: list[CountRequest | ServiceError]) -> Reply:
         results = [self._answer_item(item) for item in question]
         counts = tuple(result for result in results if isinstance(result, TokenCount))
-        return Reply(native.batch_answer(results), counts, booked=True)
+        return Reply(to_json(native.batch_answer(results)), counts, booked=True)
 
     def _answer_item(self, item: CountRequest | ServiceError) -> TokenCount | ServiceError:
         result: TokenCount | ServiceError
@@ -171,6 +200,10 @@ def is_warm(request: CountRequest) -> bool:
         except ServiceError:
             return True
     return registry.is_loaded(name, request.engine)
+
+
+def _counted(body: Json, count: TokenCount) -> Reply:
+    return Reply(to_json(body), (count,), count_headers(count), booked=True)
 
 
 def count_headers(count: TokenCount) -> tuple[tuple[bytes, bytes], ...]:

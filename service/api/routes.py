@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from service.api.bodies import ARRIVED, BodyLimits, ByteBudget, Hold, drain, read_body
@@ -30,10 +29,6 @@ DRAIN_FACTOR = 8
 DRAIN_SECONDS = 10.0
 
 
-Answered = tuple[Reply, bytes]
-"""A reply, and its body as it is sent."""
-
-
 @dataclass(frozen=True, slots=True)
 class ServiceParts:
     """What routes share: one of each in an app."""
@@ -44,7 +39,7 @@ class ServiceParts:
     limits: BodyLimits
     budget: ByteBudget
     inline_bytes: int
-    replies: Replies[Answered]
+    replies: Replies[Reply]
     ledger: Ledger
 
 
@@ -82,36 +77,42 @@ class JsonRoute:
             return
         exchange.body_bytes = len(body)
         try:
-            reply, content = await self._reply(body, headers, scope)
+            reply = await self._reply(body, headers, scope)
         except ServiceError as error:
             await send_error(scope, send, error)
             return
-        if reply.counts:
-            exchange.input_tokens = sum(count.input_tokens for count in reply.counts)
-        self._book(reply, exchange.project)
-        await send_json(send, content, reply.headers)
+        exchange.take(reply)
+        await send_json(send, reply.content, reply.headers)
 
-    def _book(self, reply: Reply, project: str) -> None:
-        if reply.booked:
-            self.service.ledger.counted(project, reply.counts)
-        if reply.billed is not None:
-            self.service.ledger.billed(project, reply.billed)
+    def now(self, body: bytes, scope: Scope) -> Reply | None:
+        """The reply to a short body that is plainly there, where nothing has to be waited for; None for any other.
 
-    async def _reply(self, body: bytes, headers: Mapping[str, str], scope: Scope) -> Answered:
+        Raises ServiceError.
+        """
+        service, size = self.service, len(body)
+        if (
+            size > service.inline_bytes or size >= REMEMBERED_FROM_BYTES or self.operation.threaded
+            or size > service.limits.max_bytes or not service.budget.has(size)
+        ):
+            return None
+        headers = headers_of(scope)
+        if "content-encoding" in headers:
+            return None
+        question = self._read(body, headers.get("content-type", ""), scope)
+        return self.operation.answer(question) if self.operation.is_warm(question) else None
+
+    async def _reply(self, body: bytes, headers: Mapping[str, str], scope: Scope) -> Reply:
         media = headers.get("content-type", "")
         if not self.operation.repeatable or len(body) < REMEMBERED_FROM_BYTES:
             return await self._work(body, media, scope)
         replies = self.service.replies
         key = await self._key(body, media, scope)
-        answered, first = replies.find(key), False
-        if answered is None:
-            answered, first = await replies.share(key, lambda: self._work(body, media, scope))
-        reply, content = answered
+        reply, first = replies.find(key), False
+        if reply is None:
+            reply, first = await replies.share(key, lambda: self._work(body, media, scope))
         if first:
-            replies.keep(key, answered, len(content))
-        else:
-            self.service.metrics.counted(reply.counts)
-        return answered
+            replies.keep(key, reply, len(reply.content))
+        return reply
 
     async def _key(self, body: bytes, media: str, scope: Scope) -> bytes:
         path = scope["path"].encode("utf-8", "surrogatepass")
@@ -120,20 +121,15 @@ class JsonRoute:
             return self.service.replies.key(*parts)
         return await self.service.workers.run(lambda: self.service.replies.key(*parts))
 
-    async def _work(self, body: bytes, media: str, scope: Scope) -> Answered:
+    async def _work(self, body: bytes, media: str, scope: Scope) -> Reply:
         read = partial(self._read, body, media, scope)
-        run = self.service.workers.run
+        run, answer = self.service.workers.run, self.operation.answer
         if len(body) > self.service.inline_bytes or self.operation.threaded:
-            return await run(lambda: self._answer(read()))
+            return await run(lambda: answer(read()))
         question = read()
         if self.operation.is_warm(question):
-            return self._answer(question)
-        return await run(lambda: self._answer(question))
-
-    def _answer(self, question: Any) -> Answered:
-        reply: Reply = self.operation.answer(question)
-        self.service.metrics.counted(reply.counts)
-        return reply, to_json(reply.body)
+            return answer(question)
+        return await run(lambda: answer(question))
 
     def _read(self, body: bytes, content_type: str, scope: Scope) -> Any:
         media = content_type.partition(";")[0].strip().lower()

@@ -20,15 +20,17 @@ class Directory:
         self._known: dict[tuple[str, str, str], tuple[Route, dict[str, Json]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = None
-        if scope["type"] == "http":
-            place = (scope["method"], scope["path"], scope.get("root_path", ""))
-            found = self._known.get(place) or self._find(place, scope)
+        found = self.find(scope) if scope["type"] == "http" else None
         if found is None:
             await self.router(scope, receive, send)
         else:
             route, scope["path_params"] = found
             await route.app(scope, receive, send)
+
+    def find(self, scope: Scope) -> tuple[Route, dict[str, Json]] | None:
+        """The route that a path leads to, and the parameters in it."""
+        place = (scope["method"], scope["path"], scope.get("root_path", ""))
+        return self._known.get(place) or self._find(place, scope)
 
     def _find(self, place: tuple[str, str, str], scope: Scope) -> tuple[Route, dict[str, Json]] | None:
         for route in self.router.routes:

@@ -87,13 +87,13 @@ class TakeUsage:
         quoted = quote(model, usage, as_tier(body.service_tier), at)
         billed = Billed(model, usage.input_tokens, usage.output_tokens, quoted.total, counted, method,
                         None if at is None else at.timestamp())
-        return Reply({
+        return Reply(pydantic_core.to_json({
             "recorded": True, "kept_in": self.where, "model": model.model_id, "model_ref": model.model_ref,
             "usage": dict(usage.buckets), "billed_input_tokens": usage.input_tokens,
             "billed_output_tokens": usage.output_tokens,
             "billed_cost_usd": None if quoted.total is None else plain(quoted.total),
             "counted_tokens": counted, "difference": None if counted is None else counted - usage.input_tokens,
-        }, billed=billed)
+        }), billed=billed)
 
     def _count(self, body: UsageBody, value: Json) -> TokenCount | None:
         """The count of the request sent along, if there is one."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from service.serving.protocol import Protocol
+from service.serving.protocol import Express, Outbox, Protocol
 
 Reason = Literal["full", "idle", "slow_headers", "large_headers", "slow_rest"]
 """Why a connection was closed: words for a metric."""
@@ -77,7 +77,7 @@ class Connection(Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether no request is being answered."""
-        return self.cycle is None or self.cycle.response_complete
+        return self.cycle is None or (self.cycle.response_complete and not self._unsent)
 
     def _wait(self, reason: Reason, seconds: float) -> None:
         self._waits_for = reason
@@ -124,6 +124,11 @@ class Connection(Protocol):
         if self.transport.is_closing() or (self.is_idle and self.cycle.more_body):
             self._wait("slow_rest", REST_SECONDS)
         elif self.is_idle:
+            self._wait("idle", self.limits.idle_seconds)
+
+    def send_unsent(self) -> None:
+        super().send_unsent()
+        if self.is_idle and not self.transport.is_closing():
             self._wait("idle", self.limits.idle_seconds)
 
     def pause_writing(self) -> None:
@@ -173,6 +178,7 @@ class Connection(Protocol):
         self._wait("slow_rest", REST_SECONDS)
 
 
-def connection_class(limits: ConnectionLimits) -> type[Connection]:
+def connection_class(limits: ConnectionLimits, express: Express | None = None) -> type[Connection]:
     """The protocol for uvicorn, which makes its instances itself."""
-    return type("LimitedConnection", (Connection,), {"limits": limits})
+    own = {"limits": limits, "express": express and staticmethod(express), "outbox": Outbox()}
+    return type("LimitedConnection", (Connection,), own)

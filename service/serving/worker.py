@@ -55,7 +55,7 @@ class Worker(uvicorn.Server):
             uvicorn.Config(
                 app,
                 loop="uvloop",
-                http=connection_class(limits),
+                http=connection_class(limits, app.state.express),
                 ws="none",
                 lifespan="on",
                 log_config=None,

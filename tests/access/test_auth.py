@@ -16,6 +16,7 @@ from service.access.admission import Exposed, check_exposure, is_loopback
 from service.access.auth import NEEDS, Keys, guard_routes, scope_of
 from service.access.keys import ADMIN, SCOPES, FileStore, Key, KeyRing, KeyStoreError, Scope, make_key
 from service.app import App
+from service.logs import RequestRecord
 from service.settings import Settings
 from tests.test_app import wire_of
 from tests.web import client_of, make_app
@@ -330,7 +331,8 @@ async def test_without_keys_the_project_is_one_of_those_that_are_configured(
 
 
 def projects(caplog: pytest.LogCaptureFixture) -> list[str]:
-    rows = [record.fields for record in caplog.records if record.name == "tallystick.request"]  # type: ignore[attr-defined]
+    records = [record for record in caplog.records if isinstance(record, RequestRecord)]
+    rows = [fields for record in records for _, fields in record.rows]
     return [row["project"] for row in rows]
 
 

@@ -15,7 +15,7 @@ import pytest
 from service.access import limits
 from service.access.limits import MINUTE, RateLimiter, Rates, WindowCounts, client_of, window_of
 from service.access.rate_store import RateStore
-from service.api.edge import Exchange
+from service.api.books import Exchange
 from service.errors import RateLimited
 from tests.access.test_auth import Door, bearer
 from tests.redis_server import FaultyProxy, redis_cluster, redis_sentinel, redis_server

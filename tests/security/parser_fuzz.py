@@ -189,7 +189,7 @@ def check(target: Target, raw: bytes) -> str:
     value: Json = None
     try:
         value, warnings = read_json(raw)
-        to_json(operation.answer(operation.read(value, PARAMS, warnings)).body)
+        operation.answer(operation.read(value, PARAMS, warnings))
     except ServiceError as refusal:
         error = refusal
     else:

@@ -124,6 +124,15 @@ class Kernel:
             length = max(self._block, len(rest))  # as much new as is read again: linear
         return total
 
+    def count_at_once(self, block: bytes) -> int | None:
+        """Tokens of a text of one block, which is not empty; None where it is left to `count`."""
+        size = len(block)
+        if size > self._room:
+            return None
+        self._view[:size] = block
+        tokens = self._count(self._text, size | LAST)
+        return tokens if tokens >= 0 else None
+
     def encode(self, text: str, *, is_normal: bool = False) -> array[int] | None:
         """The ids of a text, not empty; None, and raises, as `count`."""
         encode = self._encode_normal if is_normal else self._encode
@@ -187,6 +196,23 @@ class KernelPool:
     def count(self, text: str, *, is_normal: bool = False) -> int | None:
         """As `Kernel.count`; None also where the machine's memory does not suffice."""
         return self._run(Kernel.count, text, is_normal)
+
+    def count_at_once(self, text: str) -> int | None:
+        """`count` of a text of BLOCK characters at most, not empty, with few steps: those take as long as counting
+        some hundred characters. None where `count` has to be asked."""
+        idle = self._idle
+        try:
+            kernel = idle.get_nowait()
+        except Empty:
+            return None
+        try:
+            return kernel.count_at_once(text.encode())
+        except UnicodeEncodeError:
+            return None
+        except self._errors:
+            return None
+        finally:
+            idle.put(kernel)
 
     def encode(self, text: str, *, is_normal: bool = False) -> array[int] | None:
         """As `Kernel.encode`; None also where the machine's memory does not suffice."""

@@ -13,8 +13,9 @@ from itertools import accumulate
 from service.tokenizers.base import Engine
 from service.tokenizers.golden import find_golden_mismatch
 from service.tokenizers.vocabulary import Vocabulary
+from service.types import Edge
 
-from .kernel import KernelPool, Unnormal
+from .kernel import BLOCK, KernelPool, Unnormal
 from .normalise import Normaliser
 from .tables import WordTables
 
@@ -67,6 +68,13 @@ class WordTokenizer(Vocabulary):
             return fast
         logger.error("texts that tokenizer %s leaves go to its reference: %s", self.name, mismatch)
         return self._reference()
+
+    def count(self, text: str, edge: Edge = "open") -> int:
+        if SHORT < len(text) <= BLOCK:
+            tokens = self.kernels.count_at_once(text)
+            if tokens is not None:
+                return tokens
+        return super().count(text, edge)
 
     def _count(self, text: str) -> int:
         return self._count_short(text) if len(text) <= SHORT else self._count_anew(text)
