@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from service import catalog, method
 from service.budgets.budget import window_use
@@ -181,22 +181,16 @@ def _tell(facts: _Facts) -> TokenCount:
     change it, and what was made of it once holds.
     """
     model = None if facts.model_ref is None else catalog.resolve(facts.model_ref)
+    named: dict[str, Any] = {} if model is None else {
+        "model": model.model_id, "model_ref": model.model_ref, "model_match": model.match,
+        "provider": model.provider_id, "family": model.family.name,
+        "cost": price_input(model, facts.tokens, facts.minute),
+        "context": window_use(model.limits, facts.tokens, facts.high),
+    }
     return TokenCount(
         facts.tokens, facts.method, facts.low, facts.high, facts.tokenizer, facts.fingerprint[:8], dict(facts.details),
-        model=model and model.model_id,
-        model_ref=model and model.model_ref,
-        model_match=model and model.match,
-        provider=model and model.provider_id,
-        counts=facts.counts,
-        uncounted=facts.uncounted,
-        warnings=facts.warnings,
-        rules=facts.rules,
-        feature=facts.feature,
-        modalities=dict(facts.modalities),
-        engine=facts.engine,
-        family=model and model.family.name,
-        cost=model and price_input(model, facts.tokens, facts.minute),
-        context=model and window_use(model.limits, facts.tokens, facts.high),
+        counts=facts.counts, uncounted=facts.uncounted, warnings=facts.warnings, rules=facts.rules,
+        feature=facts.feature, modalities=dict(facts.modalities), engine=facts.engine, **named,
     )
 
 
