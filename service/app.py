@@ -28,6 +28,7 @@ from service.api.routes import JsonRoute, ServiceParts
 from service.api.routing import Directory
 from service.api.usage_routes import described_usage, usage_routes
 from service.backends import STORE_THREADS, open_backends
+from service.cache.beginnings import Beginnings
 from service.cache.replies import Replies
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
@@ -76,14 +77,16 @@ def create_app(settings: Settings | None = None) -> App:
     files = OperatorFiles(settings)
     metrics = Metrics()
     backends = open_backends(settings, metrics)
+    counter = Counter(backends.segments)
     parts = ServiceParts(
-        counter=Counter(backends.segments),
+        counter=counter,
         workers=Workers(settings.threads, settings.queue, settings.request_seconds),
         metrics=metrics,
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
         replies=Replies(settings.cache_bytes // 4, metrics),
+        beginnings=Beginnings(counter.count),
         ledger=backends.ledger,
     )
     asking = replace(parts, workers=Workers(STORE_THREADS, settings.queue, settings.request_seconds))

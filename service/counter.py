@@ -26,7 +26,10 @@ from service.segments import SegmentCounter
 from service.tokenizers import registry
 from service.tokenizers.base import Engine, Tokenizer, VocabularyTokenizer
 from service.types import (
+    SECTIONS,
+    Before,
     CountRequest,
+    Doubt,
     Feature,
     Method,
     Prompt,
@@ -109,28 +112,38 @@ class Counter:
     ) -> TokenCount:
         with file_allowance():
             rendering = _renderer(model.family.renderer)(prompt, model)
-        details = self._details(rendering, tokenizer)
+        before = request.before or NOTHING_BEFORE
+        details = self._details(rendering, tokenizer, before)
         total = sum([tokens for _, tokens in details])
-        feature = main_feature(prompt)
+        feature = main_feature(prompt, before.features)
+        doubts = (*before.doubts, *rendering.doubts)
         trust = method.weaken(
             method.find_trust(rendering.rules, feature),
             foreign=not prompt.dialect.startswith(f"{model.family.renderer}."),
             guessed=model.match == "inferred" or not tokenizer.verified,
         )
-        how, low, high = method.band(total, trust, rendering.doubts, rendering.uncounted)
-        warnings = _distinct((*request.warnings, *prompt.warnings, *rendering.warnings))
+        uncounted = (*before.uncounted, *rendering.uncounted)
+        how, low, high = method.band(total, trust, doubts, uncounted)
+        warnings = _distinct((*request.warnings, *before.warnings, *prompt.warnings, *rendering.warnings))
         return _tell(_Facts(
             model.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
-            tokenizer.engine, total, how, low, high, details, None, rendering.uncounted, warnings,
-            _modalities(rendering), rendering.rules, feature,
+            tokenizer.engine, total, how, low, high, details, None, uncounted, warnings,
+            _modalities(rendering), rendering.rules, feature, doubts,
         ))
 
-    def _details(self, rendering: Rendering, tokenizer: Tokenizer) -> tuple[tuple[Section, int], ...]:
+    def _details(
+        self, rendering: Rendering, tokenizer: Tokenizer, before: Before
+    ) -> tuple[tuple[Section, int], ...]:
         """Tokens by section, zeros left out."""
         details = self.segments.by_section(rendering.segments, tokenizer)
         for overhead in rendering.overheads:
             details[overhead.section] = details.get(overhead.section, 0) + overhead.tokens
-        return tuple([(section, tokens) for section, tokens in details.items() if tokens])
+        for section, tokens in before.details:
+            details[section] = details.get(section, 0) + tokens
+        return tuple([(section, tokens) for section in SECTIONS if (tokens := details.get(section, 0))])
+
+
+NOTHING_BEFORE = Before()
 
 
 def _modalities(rendering: Rendering) -> tuple[tuple[str, int], ...]:
@@ -172,6 +185,7 @@ class _Facts(NamedTuple):
     modalities: tuple[tuple[str, int], ...] = ()
     rules: str | None = None
     feature: Feature | None = None
+    doubts: tuple[Doubt, ...] = ()
 
 
 @lru_cache(4_096)
@@ -190,7 +204,8 @@ def _tell(facts: _Facts) -> TokenCount:
     return TokenCount(
         facts.tokens, facts.method, facts.low, facts.high, facts.tokenizer, facts.fingerprint[:8], dict(facts.details),
         counts=facts.counts, uncounted=facts.uncounted, warnings=facts.warnings, rules=facts.rules,
-        feature=facts.feature, modalities=dict(facts.modalities), engine=facts.engine, **named,
+        feature=facts.feature, modalities=dict(facts.modalities), engine=facts.engine, doubts=facts.doubts,
+        **named,
     )
 
 

@@ -25,11 +25,12 @@ from service.types import (
 )
 
 
-def main_feature(prompt: Prompt) -> Feature:
-    """The first of FEATURES that the prompt has; texts without a chat template (embeddings) are texts."""
+def main_feature(prompt: Prompt, more: frozenset[Feature] = frozenset()) -> Feature:
+    """The first of FEATURES that the prompt has, or that it is known to have `more`; texts without a chat template
+    (embeddings) are texts."""
     if prompt.dialect in ("openai.embeddings", "openai.completions"):
         return "text"
-    found = set(features(prompt))
+    found = more.union(features(prompt))
     return next((feature for feature in FEATURES if feature in found), "text")
 
 

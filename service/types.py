@@ -333,18 +333,31 @@ class Rendering:
 
 
 @value
+class Before:
+    """What all of a prompt but its newest messages came to, when it was counted; `details` are tokens by section."""
+
+    details: tuple[tuple[Section, int], ...] = ()
+    features: frozenset[Feature] = frozenset()
+    doubts: tuple[Doubt, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+
+
+@value
 class CountRequest:
     """What the counter is asked: a whole `prompt`, or `texts` whose content alone is counted.
 
     One of `model_ref` and `tokenizer` is set. `single` says that the caller sent one text, not a list.
     `special_tokens` is "parse" where special-token strings in texts are to be read as such; `add_special_tokens` adds
     what the tokenizer's own post-processor adds (a bos). `path` prefixes the fields named in errors (batch items).
-    `guessed` says that the tokenizer stands in for models it may not be the one of: an estimate at best.
+    `guessed` says that the tokenizer stands in for models it may not be the one of: an estimate at best. Where `before`
+    is given, the prompt is only what is newer.
     """
 
     model_ref: str | None = None
     tokenizer: str | None = None
     prompt: Prompt | None = None
+    before: Before | None = None
     texts: tuple[str, ...] | None = None
     single: bool = True
     special_tokens: Literal["text", "parse"] = "text"
@@ -387,8 +400,8 @@ class TokenCount:
 
     `details` has only sections that are not zero and sums to `input_tokens`. `counts` is per text for `texts`.
     `modalities` splits section media (`IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`) where the rules of its costs tell.
-    `family` names the row of the families that the model is of. `cost` is None where no price is known, `context` where
-    no window is.
+    `family` names the row of the families that the model is of; `doubts` are part of the band. `cost` is None where no
+    price is known, `context` where no window is.
     """
 
     input_tokens: int
@@ -410,5 +423,6 @@ class TokenCount:
     modalities: Mapping[str, int] = field(default_factory=dict)
     engine: str = "reference"
     family: str | None = None
+    doubts: tuple[Doubt, ...] = ()
     cost: InputCost | None = None
     context: WindowUse | None = None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
 from service.api.bodies import ARRIVED, BodyLimits, ByteBudget, Hold, drain, read_body
 from service.api.edge import exchange_of, send_error, send_json
-from service.api.operations import Operation, Reply
+from service.api.operations import Count, Operation, Reply
+from service.cache.beginnings import FROM_BYTES, Beginnings, Newest
 from service.cache.replies import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
 from service.counter import Counter
 from service.dialects import native
@@ -40,6 +39,7 @@ class ServiceParts:
     budget: ByteBudget
     inline_bytes: int
     replies: Replies[Reply]
+    beginnings: Beginnings
     ledger: Ledger
 
 
@@ -54,6 +54,7 @@ class JsonRoute:
         self.operation = operation
         self.service = service
         self.takes_text = takes_text
+        self._grows = isinstance(operation, Count) and operation.endpoint.reply is None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
@@ -77,7 +78,7 @@ class JsonRoute:
             return
         exchange.body_bytes = len(body)
         try:
-            reply = await self._reply(body, headers, scope)
+            reply = await self._reply(_Sent(body, headers.get("content-type", ""), scope))
         except ServiceError as error:
             await send_error(scope, send, error)
             return
@@ -90,56 +91,114 @@ class JsonRoute:
         Raises ServiceError.
         """
         service, size = self.service, len(body)
-        if (
-            size > service.inline_bytes or size >= REMEMBERED_FROM_BYTES or self.operation.threaded
-            or size > service.limits.max_bytes or not service.budget.has(size)
-        ):
+        if self.operation.threaded or size > service.limits.max_bytes or not service.budget.has(size):
             return None
         headers = headers_of(scope)
         if "content-encoding" in headers:
             return None
-        question = self._read(body, headers.get("content-type", ""), scope)
-        return self.operation.answer(question) if self.operation.is_warm(question) else None
+        sent = _Sent(body, headers.get("content-type", ""), scope)
+        asked = self._find_newest(sent)
+        if asked is None:
+            if size > service.inline_bytes or size >= REMEMBERED_FROM_BYTES:
+                return None
+            asked = self._read_all(sent)
+        elif asked.newest is not None and asked.newest.end - asked.newest.start > service.inline_bytes:
+            return None
+        return self._answer(sent, asked) if self.operation.is_warm(asked.question) else None
 
-    async def _reply(self, body: bytes, headers: Mapping[str, str], scope: Scope) -> Reply:
-        media = headers.get("content-type", "")
-        if not self.operation.repeatable or len(body) < REMEMBERED_FROM_BYTES:
-            return await self._work(body, media, scope)
+    async def _reply(self, sent: _Sent) -> Reply:
+        if not self.operation.repeatable or len(sent.body) < REMEMBERED_FROM_BYTES:
+            return await self._work(sent)
         replies = self.service.replies
-        key = await self._key(body, media, scope)
+        key = await self._key(sent)
         reply, first = replies.find(key), False
         if reply is None:
-            reply, first = await replies.share(key, lambda: self._work(body, media, scope))
+            reply, first = await replies.share(key, lambda: self._work(sent))
         if first:
             replies.keep(key, reply, len(reply.content))
         return reply
 
-    async def _key(self, body: bytes, media: str, scope: Scope) -> bytes:
-        path = scope["path"].encode("utf-8", "surrogatepass")
-        parts = (self.path.encode(), path, scope["query_string"], media.encode("latin-1"), body)
-        if len(body) <= HASHED_ON_LOOP_BYTES:
+    async def _key(self, sent: _Sent) -> bytes:
+        parts = (self.path.encode(), sent.place, sent.content_type.encode("latin-1"), sent.body)
+        if len(sent.body) <= HASHED_ON_LOOP_BYTES:
             return self.service.replies.key(*parts)
         return await self.service.workers.run(lambda: self.service.replies.key(*parts))
 
-    async def _work(self, body: bytes, media: str, scope: Scope) -> Reply:
-        read = partial(self._read, body, media, scope)
-        run, answer = self.service.workers.run, self.operation.answer
-        if len(body) > self.service.inline_bytes or self.operation.threaded:
-            return await run(lambda: answer(read()))
-        question = read()
-        if self.operation.is_warm(question):
-            return answer(question)
-        return await run(lambda: answer(question))
+    async def _work(self, sent: _Sent) -> Reply:
+        run = self.service.workers.run
+        if len(sent.body) > self.service.inline_bytes or self.operation.threaded:
+            return await run(lambda: self._answer(sent, self._read(sent)))
+        asked = self._read(sent)
+        if self.operation.is_warm(asked.question):
+            return self._answer(sent, asked)
+        return await run(lambda: self._answer(sent, asked))
 
-    def _read(self, body: bytes, content_type: str, scope: Scope) -> Any:
-        media = content_type.partition(";")[0].strip().lower()
+    # ------------------------------------------------------------ one body; here or in a thread
+
+    def _read(self, sent: _Sent) -> _Asked:
+        return self._find_newest(sent) or self._read_all(sent)
+
+    def _find_newest(self, sent: _Sent) -> _Asked | None:
+        """What is new in a conversation that was counted before; None for anything else."""
+        if not self._grows or sent.media == "text/plain" or len(sent.body) < FROM_BYTES:
+            return None
+        try:
+            newest = self.service.beginnings.find(sent.place, sent.body)
+        except ServiceError:  # the long way tells where in the body it is
+            newest = None
+        self.service.metrics.looked_up("conversation", "miss" if newest is None else "hit")
+        return None if newest is None else _Asked(newest.request, newest=newest)
+
+    def _read_all(self, sent: _Sent) -> _Asked:
+        media = sent.media
         if media == "text/plain" and self.takes_text:
-            value, warnings = read_plain(body, content_type, scope["query_string"])
-        elif media.startswith(("multipart/", "image/", "audio/", "video/")) or media == "application/octet-stream":
+            value, warnings = read_plain(sent.body, sent.content_type, sent.scope["query_string"])
+            return _Asked(self.operation.read(value, sent.scope["path_params"], warnings))
+        if media.startswith(("multipart/", "image/", "audio/", "video/")) or media == "application/octet-stream":
             raise UnsupportedMedia("Send JSON (Content-Type: application/json).")
-        else:  # curl -d says form-urlencoded, some SDKs say nothing: what the body is decides
-            value, warnings = read_json(body)
-        return self.operation.read(value, scope["path_params"], warnings)
+        value, warnings = read_json(sent.body)  # curl -d says form-urlencoded, some SDKs nothing: the body decides
+        question = self.operation.read(value, sent.scope["path_params"], warnings)
+        return _Asked(question, None if warnings else value)
+
+    def _answer(self, sent: _Sent, asked: _Asked) -> Reply:
+        reply: Reply = self.operation.answer(asked.question)
+        if not self._grows:
+            return reply
+        counted, newest = reply.counts[0], asked.newest
+        if newest is None:
+            if asked.value is not None:
+                self.service.beginnings.learn(sent.place, sent.body, asked.value, asked.question, counted)
+        elif not newest.tells_all(counted):
+            return self._answer(sent, self._read_all(sent))
+        else:
+            self.service.beginnings.learn_more(sent.place, sent.body, newest, counted)
+        return reply
+
+
+class _Asked(NamedTuple):
+    """The question in a body: in all of it, which decodes to `value`, or in what is newest of it."""
+
+    question: Any
+    value: Json = None
+    newest: Newest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A whole body, and how and where it was sent."""
+
+    body: bytes
+    content_type: str
+    scope: Scope
+
+    @property
+    def media(self) -> str:
+        return self.content_type.partition(";")[0].strip().lower()
+
+    @property
+    def place(self) -> bytes:
+        path: str = self.scope["path"]
+        return b"%b?%b" % (path.encode("utf-8", "surrogatepass"), self.scope["query_string"])
 
 
 HEADERS = {name.encode(): name for name in ("content-encoding", "content-length", "content-type", "expect")}

@@ -172,6 +172,20 @@ def test_wherever_a_pipeline_is_cut_it_is_answered_in_order(
         assert client.received == b""
 
 
+def test_the_first_of_a_pipeline_and_those_behind_it_are_answered_alike(client: Client) -> None:
+    """The first goes the short way, the others the long one."""
+    client.send(*3 * [count(3, "X-Request-Id: mine\r\n")])
+    first, *others = [client.read() for _ in range(3)]
+    for other in others:
+        assert (without_date(other.head), other.body) == (without_date(first.head), first.body)
+
+
+def without_date(head: bytes) -> bytes:
+    found, changes = re.subn(rb"\r\ndate: [^\r]+", b"", head)
+    assert changes == 1
+    return found
+
+
 @pytest.mark.parametrize("half", [1, 20, len(count(2)) - 1])
 def test_a_request_and_the_half_of_the_next_are_two(client: Client, half: int) -> None:
     client.send(count(1), count(2)[:half])

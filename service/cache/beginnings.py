@@ -1,0 +1,376 @@
+"""Conversations that were counted before, but for their newest messages: found again in the bytes of a body.
+
+A client sends a conversation again with each turn: the same bytes, but for some messages at the end of one list. Of a
+body that was counted this keeps the place where its last message of the user begins, how many bytes stand behind the
+list, a keyed hash of the bytes up to the one and of the others, and what all of that came to in tokens. No text is
+kept. Of a body that has the same bytes in both places, what stands between them is messages and nothing else, since
+JSON is read from left to right: only those are decoded, rendered and counted.
+
+That tokens add up at the seam has to be so for a way of rendering, and for what stands there: plain texts, calls of
+functions and their results. A request with anything else, or of another dialect, goes the long way. The two are proved
+to be equal in tests/cache/test_beginnings.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import pydantic_core
+
+from service import catalog
+from service.dialects import READERS
+from service.dialects.base import MAX_DEPTH
+from service.features import features
+from service.tokenizers.registry import get_tokenizer
+from service.types import (
+    Before,
+    CountRequest,
+    Json,
+    Message,
+    Part,
+    Prompt,
+    Text,
+    TokenCount,
+    ToolCall,
+    ToolResult,
+)
+
+FROM_BYTES, TO_BYTES = 1 << 12, 1 << 20
+"""Of a body. A smaller one is counted in no more time than looking takes; a larger one is not hashed on the loop."""
+
+MOST_HASHED_BYTES = 1 << 20
+"""Of the seams that are tried in a body: 0.6 us a KB."""
+
+LOOK_BACK = 64
+"""Messages, from the last one back, before which a seam is looked for."""
+
+FEWEST_WITH_SEAM = 3
+"""Newest messages in which there may be another seam: of the user, of the model, of the user."""
+
+MOST_KEPT = 8_192
+"""Beginnings; less than 1 KB each."""
+
+LISTS: Mapping[str, str] = {
+    "anthropic.messages": "messages", "openai.chat": "messages", "openai.responses": "input",
+    "google.generateContent": "contents",
+}
+"""Dialect -> the list that grows."""
+
+WRAPPERS = ("request", "generateContentRequest")
+"""Fields in which a body may have the request that has the list."""
+
+RENDERERS = frozenset({"anthropic", "openai", "google"})
+"""Those that render a message of the user, and all after it, as if nothing stood before them."""
+
+OPENINGS: Mapping[str, bytes] = {name: b'{"%b"' % name.encode() for name in ("role", "parts", "content", "type")}
+"""First field of a message -> how it begins, as clients write it. Others are not found, and counted as ever."""
+
+SEAM = "seam"
+"""Stands for the newest messages in a list where it is looked whether they are in it."""
+
+_decode_from = json.JSONDecoder().raw_decode
+_BLANKS = re.compile(r"[ \t\n\r]*")
+
+Count = Callable[[CountRequest], TokenCount]
+
+
+class Newest(NamedTuple):
+    """The newest messages of a body: where their bytes are, decoded, and as a request that has them alone and what
+    came `before` them."""
+
+    start: int
+    end: int
+    messages: list[Json]
+    request: CountRequest
+
+    def tells_all(self, counted: TokenCount) -> bool:
+        """Whether nothing was said of the newest messages: it would say where they are in what was read of them."""
+        before = self.request.before
+        return before is not None and (before.uncounted, before.warnings) == (counted.uncounted, counted.warnings)
+
+
+class _Kept(NamedTuple):
+    """What a body was asked for, without its messages; what it says is of this edition of the catalog."""
+
+    edition: object
+    request: CountRequest
+    dialect: str
+    platform: str | None
+
+
+class Beginnings:
+    """One an app. Thread-safe."""
+
+    def __init__(self, count: Count) -> None:
+        """`count` counts a request."""
+        self._count = count
+        self._seed = hashlib.sha256(secrets.token_bytes(32))
+        self._kept: dict[bytes, _Kept] = {}
+        self._seam_of: dict[bytes, tuple[int, int]] = {}
+        self._tails: dict[int, Counter[int]] = {}
+        """Where a seam is -> length of the tail -> how many are kept that have both."""
+        self._openings: set[bytes] = set()
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------ finding
+
+    def find(self, route: bytes, body: bytes) -> Newest | None:
+        """What is new in a body that was sent to a route. Raises ServiceError where a new message is wrong."""
+        if not FROM_BYTES <= len(body) <= TO_BYTES:
+            return None
+        left = MOST_HASHED_BYTES
+        for start, tail in self._seams(body):
+            end = len(body) - tail
+            if start < end and left > 0:
+                left -= start + tail
+                kept = self._kept.get(self._key(route, body, start, end))
+                if kept is not None and kept.edition is catalog.current().edition:
+                    return _read(kept, body, start, end)
+        return None
+
+    def _seams(self, body: bytes) -> Iterator[tuple[int, int]]:
+        """Where something that is kept may end in a body, and the length of the tail that it has."""
+        for opening in tuple(self._openings):
+            for start in islice(_places(body, opening, len(body)), LOOK_BACK):
+                for tail in tuple(self._tails.get(start, ())):
+                    yield start, tail
+
+    def _key(self, route: bytes, body: bytes, start: int, end: int) -> bytes:
+        view, digest = memoryview(body), self._seed.copy()
+        digest.update(b"%d|%b|%d|" % (len(route), route, start))
+        digest.update(view[:start])
+        digest.update(view[end:])
+        return digest.digest()
+
+    # ------------------------------------------------------------ keeping
+
+    def learn(self, route: bytes, body: bytes, value: Json, request: CountRequest, counted: TokenCount) -> None:
+        """Keep what can be of a body that decodes to `value`, was asked for by `request`, and `counted`."""
+        prompt = request.prompt
+        if prompt is None or prompt.dialect not in LISTS or not FROM_BYTES <= len(body) <= TO_BYTES:
+            return
+        wrapper = next((name for name in WRAPPERS if isinstance(value.get(name), dict)), None)
+        holder, field = value if wrapper is None else value[wrapper], LISTS[prompt.dialect]
+        messages, at = holder.get(field), _seam(prompt, counted, request)
+        if not at or not isinstance(messages, list) or len(messages) != len(prompt.messages):
+            return
+        start = _start(body, 0, len(body), messages[at:])
+        end = None if start is None else _end_of_list(body, start)
+        if start is None or end is None:
+            return
+        seamed = {**holder, field: [*messages[:at], SEAM]}
+        if wrapper is not None:
+            seamed = {**value, wrapper: seamed}
+        if _decode(b'%b"%b"%b' % (body[:start], SEAM.encode(), body[end:])) == seamed:
+            self._learn(route, body, Newest(start, end, messages[at:], request), counted)
+
+    def learn_more(self, route: bytes, body: bytes, newest: Newest, counted: TokenCount) -> None:
+        """The same of a body whose newest messages were found and counted: the seam may be in them now."""
+        request = newest.request
+        if request.prompt is None or len(newest.messages) < FEWEST_WITH_SEAM:
+            return
+        at = _seam(request.prompt, counted, request)
+        start = _start(body, newest.start, newest.end, newest.messages[at:]) if at else None
+        if start is None:
+            return
+        seamed = b'[%b"%b"]' % (body[newest.start : start], SEAM.encode())
+        if _decode(seamed) == [*newest.messages[:at], SEAM]:
+            self._learn(route, body, Newest(start, newest.end, newest.messages[at:], request), counted)
+
+    def _learn(self, route: bytes, body: bytes, newest: Newest, counted: TokenCount) -> None:
+        """Keep a seam: `newest` is what stands behind it, of a request that `counted`."""
+        request, prompt = newest.request, newest.request.prompt
+        assert prompt is not None
+        bare = CountRequest(model_ref=request.model_ref, engine=request.engine)
+        kept = _Kept(catalog.current().edition, bare, prompt.dialect, prompt.platform)
+        alone = _read(kept, body, newest.start, newest.end)
+        if alone is None or alone.messages != newest.messages:
+            return
+        before = _difference(counted, self._count(alone.request), LISTS[prompt.dialect])
+        if before is None:
+            return
+        older = replace(prompt, messages=prompt.messages[: len(prompt.messages) - len(newest.messages)])
+        had = request.before.features if request.before else frozenset()
+        before = replace(before, features=had.union(features(older), ("multi_turn",)))
+        key = self._key(route, body, newest.start, newest.end)
+        self._openings.add(_opening(newest.messages))
+        self._keep(key, kept._replace(request=replace(bare, before=before)), newest.start, len(body) - newest.end)
+
+    def _keep(self, key: bytes, kept: _Kept, start: int, tail: int) -> None:
+        with self._lock:
+            if key not in self._kept:
+                self._tails.setdefault(start, Counter())[tail] += 1
+            self._kept[key], self._seam_of[key] = kept, (start, tail)
+            if len(self._kept) > MOST_KEPT:
+                self._forget(next(iter(self._kept)))
+
+    def _forget(self, key: bytes) -> None:
+        del self._kept[key]
+        start, tail = self._seam_of.pop(key)
+        tails = self._tails[start]
+        tails[tail] -= 1
+        if not tails[tail]:
+            del tails[tail]
+        if not tails:
+            del self._tails[start]
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def _places(body: bytes, opening: bytes, end: int) -> Iterator[int]:
+    """Where `opening` stands before `end`, from the last one back."""
+    while (end := body.rfind(opening, 0, end)) >= 0:
+        yield end
+
+
+def _opening(messages: Sequence[Json]) -> bytes:
+    """How the first of the messages begins; b"" where it is none that is known."""
+    first = messages[0]
+    return OPENINGS.get(next(iter(first), ""), b"") if isinstance(first, dict) else b""
+
+
+def _start(body: bytes, first: int, end: int, messages: Sequence[Json]) -> int | None:
+    """Where the `messages` that end at `end` seem to begin; not before `first`."""
+    opening = _opening(messages)
+    if not opening:
+        return None
+    alike = sum(_opening([message]) == opening for message in messages)
+    found = next(islice(_places(body, opening, end), alike - 1, None), None)
+    return None if found is None or found <= first else found
+
+
+def _end_of_list(body: bytes, start: int) -> int | None:
+    """Where the items that begin at `start` end, which are the last of their list."""
+    try:
+        text, at = body[start:].decode(), 0
+        while True:
+            _, end = _decode_from(text, at)
+            after = _skip_blanks(text, end)
+            if text[after : after + 1] != ",":
+                break
+            at = _skip_blanks(text, after + 1)
+    except (ValueError, RecursionError):
+        return None
+    return start + len(text[:end].encode()) if text[after : after + 1] == "]" else None
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
+
+
+def _decode(content: bytes) -> Json:
+    try:
+        return pydantic_core.from_json(content, allow_inf_nan=False)
+    except ValueError:
+        return None
+
+
+def _read(kept: _Kept, body: bytes, start: int, end: int) -> Newest | None:
+    content = body[start:end]
+    if content.count(b"{") + content.count(b"[") > MAX_DEPTH:  # may be nested too deeply: the long way looks
+        return None
+    messages = _decode(b"[%b]" % content)
+    if not isinstance(messages, list):
+        return None
+    prompt: Prompt = READERS[kept.dialect]({LISTS[kept.dialect]: messages}, "")
+    if prompt.warnings or not _begins_anew(prompt.messages) or not _is_closed(prompt.messages):
+        return None
+    if kept.platform is not None:
+        prompt = replace(prompt, platform=kept.platform)
+    asked = kept.request
+    request = CountRequest(model_ref=asked.model_ref, prompt=prompt, before=asked.before, engine=asked.engine)
+    return Newest(start, end, messages, request)
+
+
+# ---------------------------------------------------------------- what may stand at a seam
+
+
+def _seam(prompt: Prompt, counted: TokenCount, request: CountRequest) -> int:
+    """The last message before which there may be a seam, 0 where there is none."""
+    messages = prompt.messages
+    if prompt.output is not None or prompt.tool_choice.mode not in ("auto", "none"):
+        return 0  # a schema's name is echoed by each turn; a forced call costs less behind a result
+    if not all(_is_plain(part) for message in messages for part in message.parts):
+        return 0
+    if catalog.resolve(request.model_ref or "").family.renderer not in RENDERERS:
+        return 0
+    can_cut = getattr(get_tokenizer(counted.tokenizer, request.engine), "can_cut", None)
+    for at in range(len(messages) - 1, 0, -1):
+        if _begins_anew(messages[at:]) and _is_closed(messages[at:]) and _ends_a_turn(messages[at - 1], can_cut):
+            return at
+    return 0
+
+
+def _begins_anew(messages: Sequence[Message]) -> bool:
+    """Whether the first one is a text of the user's."""
+    first = messages[0] if messages else None
+    return first is not None and first.role == "user" and bool(first.parts) and all(
+        type(part) is Text and bool(part.text) for part in first.parts
+    )
+
+
+def _ends_a_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -> bool:
+    """Whether it is the model's, or what functions answered it; says something in the end; and, where turns are one
+    running text, may be cut from the next, which begins with a line break."""
+    if not message.parts or message.role not in ("assistant", "tool", "user"):
+        return False
+    if message.role == "user" and not all(type(part) is ToolResult for part in message.parts):
+        return False
+    last = message.parts[-1]
+    end = last.text[-1:] if isinstance(last, Text) else ">"
+    return bool(end) and (can_cut is None or can_cut(end, "\n"))
+
+
+def _is_closed(messages: Sequence[Message]) -> bool:
+    """Whether all is plain, and every result is of a call among them."""
+    calls: set[str] = set()
+    for message in messages:
+        if message.role not in ("user", "assistant", "tool"):
+            return False
+        for part in message.parts:
+            if not _is_plain(part):
+                return False
+            if isinstance(part, ToolCall):
+                calls.add(part.call_id)
+            elif isinstance(part, ToolResult) and part.call_id not in calls:
+                return False
+    return True
+
+
+def _is_plain(part: Part) -> bool:
+    """Whether it is rendered as it is, whatever stands before and after it."""
+    if isinstance(part, Text):
+        return not part.thought and not part.citations
+    if isinstance(part, ToolCall):
+        return not (part.hosted or part.replayed or part.item_id or part.signature)
+    if isinstance(part, ToolResult):
+        return not part.hosted and all(type(inner) is Text and _is_plain(inner) for inner in part.parts)
+    return False
+
+
+def _difference(counted: TokenCount, newest: TokenCount, field: str) -> Before | None:
+    """What was counted beside the newest messages; None where that cannot be told from them."""
+    paths = [item.path for item in counted.uncounted] + [item.path for item in counted.warnings]
+    if newest.uncounted or newest.warnings or newest.rules != counted.rules or newest.modalities or counted.modalities:
+        return None
+    if any(f"{field}[" in path for path in paths):
+        return None
+    doubts, theirs = Counter(counted.doubts), Counter(newest.doubts)
+    if theirs - doubts:
+        return None
+    details: Counter[Any] = Counter(dict(counted.details))
+    details.subtract(newest.details)
+    return Before(
+        tuple(details.items()), frozenset(), tuple((doubts - theirs).elements()), counted.uncounted, counted.warnings
+    )

@@ -1,0 +1,301 @@
+"""A conversation that was counted before, but for its newest messages, counts as it does by the long way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.cache.beginnings import FROM_BYTES, Beginnings
+from service.counter import Counter
+from service.dialects import anthropic, google, native, openai
+from service.dialects.base import Endpoint, read_json
+from service.types import CountRequest, Json, TokenCount
+
+COUNTER = Counter.in_memory()
+
+ENDPOINTS: Mapping[str, Endpoint] = {
+    "anthropic": anthropic.ENDPOINTS[0],
+    "native": native.COUNT,
+    "responses": openai.ENDPOINTS[0],
+    "google": google.ENDPOINTS[0],
+}
+MODELS = (
+    "claude-3-haiku-20240307", "claude-sonnet-4-5", "claude-opus-4-7", "claude-opus-4-8", "gpt-4o", "gpt-5", "gpt-4",
+    "gpt-3.5-turbo", "o3", "gemini-2.5-flash",
+)
+
+WORDS = st.sampled_from((
+    "yes", " no", "\n", "\n\n", " ", "  ", ".", "Human:", "\n\nAssistant:", "<b>", "</function_results>", "naïve",
+    "읽기", "e\u0301", "\u0301", "{}", "```\n", "🙂", "\t", "x" * 40, '{"role":"user"', '{"role": "user", "content": "',
+))
+TEXTS = st.lists(WORDS, min_size=1, max_size=6).map("".join)
+
+
+def anthropic_turns(draw: st.DrawFn, index: int) -> list[Json]:
+    """One question and what came of it."""
+    said: list[Json] = [{"role": "user", "content": draw(TEXTS)}]
+    for loop in range(draw(st.integers(0, 2))):
+        ids = [f"c{index}_{loop}_{i}" for i in range(draw(st.integers(1, 2)))]
+        talk = [{"type": "text", "text": draw(TEXTS)}] if draw(st.booleans()) else []
+        calls = [{"type": "tool_use", "id": i, "name": "look", "input": {"q": draw(TEXTS)}} for i in ids]
+        said.append({"role": "assistant", "content": [*talk, *calls]})
+        results = [{"type": "tool_result", "tool_use_id": i, "content": draw(TEXTS)} for i in ids]
+        said.append({"role": "user", "content": results})
+    said.append({"role": "assistant", "content": draw(TEXTS)})
+    return said
+
+
+def chat_turns(draw: st.DrawFn, index: int) -> list[Json]:
+    said: list[Json] = [{"role": "user", "content": draw(TEXTS)}]
+    for loop in range(draw(st.integers(0, 2))):
+        ids = [f"c{index}_{loop}_{i}" for i in range(draw(st.integers(1, 2)))]
+        calls = [
+            {"id": i, "type": "function", "function": {"name": "look", "arguments": json.dumps({"q": draw(TEXTS)})}}
+            for i in ids
+        ]
+        said.append({"role": "assistant", "content": draw(st.none() | TEXTS), "tool_calls": calls})
+        said += [{"role": "tool", "tool_call_id": i, "content": draw(TEXTS)} for i in ids]
+    said.append({"role": "assistant", "content": draw(TEXTS)})
+    return said
+
+
+def responses_turns(draw: st.DrawFn, index: int) -> list[Json]:
+    said: list[Json] = [{"role": "user", "content": draw(TEXTS)}]
+    for loop in range(draw(st.integers(0, 2))):
+        ids = [f"c{index}_{loop}_{i}" for i in range(draw(st.integers(1, 3)))]
+        if draw(st.booleans()):
+            said.append({"role": "assistant", "content": [{"type": "output_text", "text": draw(TEXTS)}]})
+        said += [
+            {"type": "function_call", "call_id": i, "name": "look", "arguments": json.dumps({"q": draw(TEXTS)})}
+            for i in ids
+        ]
+        said += [{"type": "function_call_output", "call_id": i, "output": draw(TEXTS)} for i in ids]
+    said.append({"role": "assistant", "content": draw(TEXTS)})
+    return said
+
+
+def google_turns(draw: st.DrawFn, index: int) -> list[Json]:
+    def content(role: str, parts: list[Json]) -> Json:
+        return {"parts": parts, "role": role} if index % 2 else {"role": role, "parts": parts}
+
+    said: list[Json] = [content("user", [{"text": draw(TEXTS)}])]
+    for _ in range(draw(st.integers(0, 2))):
+        names = ["look", "see"][: draw(st.integers(1, 2))]
+        talk = [{"text": draw(TEXTS)}] if draw(st.booleans()) else []
+        calls = [{"functionCall": {"name": name, "args": {"q": draw(TEXTS)}}} for name in names]
+        said.append(content("model", [*talk, *calls]))
+        answers = [{"functionResponse": {"name": name, "response": {"r": draw(TEXTS)}}} for name in names]
+        said.append(content("user", answers))
+    said.append(content("model", [{"text": draw(TEXTS)}]))
+    return said
+
+
+def question_of(kind: str, text: str) -> Json:
+    return {"role": "user", "parts": [{"text": text}]} if kind == "google" else {"role": "user", "content": text}
+
+
+FILLER = "What stands before is long enough to be worth looking for, and it says nothing. " * 60
+SCHEMA: Json = {"type": "object", "properties": {"q": {"type": "string"}}}
+FIELDS = {"anthropic": "messages", "native": "messages", "responses": "input", "google": "contents"}
+TURNS = {"anthropic": anthropic_turns, "native": chat_turns, "responses": responses_turns, "google": google_turns}
+
+
+def rest_of(kind: str, draw: st.DrawFn) -> dict[str, Json]:
+    """All that stands beside the messages."""
+    about = draw(TEXTS)
+    rest: dict[str, Json] = {"metadata": {"messages": [{"role": "user", "content": "no message"}]}}
+    if kind == "anthropic":
+        rest["system"] = draw(st.sampled_from((FILLER, [{"type": "text", "text": FILLER}])))
+        rest["tools"] = [{"name": "look", "description": about, "input_schema": SCHEMA}]
+        rest["thinking"] = draw(st.sampled_from(({"type": "enabled", "budget_tokens": 1024}, {"type": "adaptive"})))
+        rest["tool_choice"] = draw(st.sampled_from(({"type": "auto"}, {"type": "any"}, {"type": "none"})))
+        rest["context_management"] = {"edits": []}
+    elif kind == "native":
+        rest["tools"] = [{"type": "function", "function": {"name": "look", "description": about, "parameters": SCHEMA}}]
+        rest["tool_choice"] = draw(st.sampled_from(("auto", "none", "required")))
+        rest["response_format"] = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
+    elif kind == "responses":
+        rest["instructions"] = FILLER
+        rest["tools"] = [{"type": "function", "name": "look", "description": about, "parameters": SCHEMA}]
+        rest["tool_choice"] = draw(st.sampled_from(("auto", "none", "required")))
+        rest["parallel_tool_calls"] = draw(st.booleans())
+        rest["reasoning"] = {"effort": "low"}
+        rest["text"] = {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA}}
+    else:
+        rest["systemInstruction"] = {"parts": [{"text": FILLER}]}
+        rest["tools"] = [{"functionDeclarations": [{"name": "look", "description": about, "parameters": SCHEMA}]}]
+        rest["toolConfig"] = {"functionCallingConfig": {"mode": draw(st.sampled_from(("AUTO", "ANY", "NONE")))}}
+        rest["generationConfig"] = {"thinkingConfig": {"includeThoughts": True}}
+    optional = [name for name in rest if name not in ("system", "systemInstruction", "instructions")]
+    left_out = draw(st.sets(st.sampled_from(optional)))
+    return {name: value for name, value in rest.items() if name not in left_out}
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[str, str, Any, list[Json], list[list[Json]]]:
+    """An endpoint, a model, how a body is made of messages, those of the first body, and what each later one adds."""
+    kind, model = draw(st.sampled_from(tuple(ENDPOINTS))), draw(st.sampled_from(MODELS))
+    rest, field, turns = rest_of(kind, draw), FIELDS[kind], TURNS[kind]
+    first: list[Json] = []
+    if kind == "native":
+        first.append({"role": draw(st.sampled_from(("system", "developer"))), "content": FILLER})
+    names = [*rest, field] if draw(st.booleans()) else [field, *rest]
+    separators = draw(st.sampled_from(((",", ":"), (", ", ": "))))
+    ascii_only = draw(st.booleans())
+
+    def body(messages: list[Json]) -> bytes:
+        fields = {name: messages if name == field else rest[name] for name in names}
+        whole = {"model": model, "request": fields} if kind == "native" else {"model": model, **fields}
+        return json.dumps(whole, separators=separators, ensure_ascii=ascii_only).encode()
+
+    for i in range(draw(st.integers(1, 3))):
+        first += turns(draw, i)
+    later = []
+    for i in range(3):
+        later.append([question_of(kind, draw(TEXTS)), *turns(draw, 10 + i)[1:]])
+    return kind, model, body, first, later
+
+
+class Twin:
+    """The short way, if there is one, beside the long one."""
+
+    def __init__(self, kind: str, model: str) -> None:
+        self.endpoint = ENDPOINTS[kind]
+        self.params = {"model": model}
+        self.beginnings = Beginnings(COUNTER.count)
+        self.found = 0
+
+    def count(self, body: bytes) -> None:
+        value, warnings = read_json(body)
+        assert not warnings
+        request: CountRequest = self.endpoint.read(value, self.params)
+        whole = COUNTER.count(request)
+        newest = self.beginnings.find(b"/", body)
+        if newest is None:
+            self.beginnings.learn(b"/", body, value, request, whole)
+            assert read_json(body)[0] == value, "what was decoded is as it was"
+            return
+        counted = COUNTER.count(newest.request)
+        if newest.tells_all(counted):
+            assert alike(counted) == alike(whole)
+            self.found += 1
+            self.beginnings.learn_more(b"/", body, newest, counted)
+
+
+def alike(count: TokenCount) -> Any:
+    """Doubts in any order are the same."""
+    doubts = tuple(sorted(count.doubts, key=lambda doubt: (doubt.reason, doubt.low)))
+    return replace(count, doubts=doubts), list(count.details.items())
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(conversations())
+def test_what_was_counted_before_and_what_is_new_add_up(case: Any) -> None:
+    kind, model, body, messages, later = case
+    twin = Twin(kind, model)
+    for added in later:
+        twin.count(body([*messages, added[0]]))
+        twin.count(body([*messages, question_of(kind, "Another question.")]))
+        messages = [*messages, *added]
+
+
+def agent(kind: str, model: str, questions: int, tail: bool) -> bytes:
+    """A conversation as agents have it."""
+    messages: list[Json] = []
+    for i in range(questions):
+        messages.append({"role": "user", "content": f"Question {i}: where is it?"})
+        if kind == "anthropic":
+            call = {"type": "tool_use", "id": f"c{i}", "name": "look", "input": {"q": i}}
+            result = {"type": "tool_result", "tool_use_id": f"c{i}", "content": "In the drawer."}
+            messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        else:
+            call = {"id": f"c{i}", "type": "function", "function": {"name": "look", "arguments": '{"q": 1}'}}
+            messages += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                         {"role": "tool", "tool_call_id": f"c{i}", "content": "In the drawer."}]
+        messages.append({"role": "assistant", "content": "It is in the drawer."})
+    messages.append({"role": "user", "content": "And then?"})
+    schema = {"type": "object", "properties": {"q": {"type": "integer"}}}
+    if kind == "anthropic":
+        rest = {"system": FILLER, "tools": [{"name": "look", "input_schema": schema}]}
+    else:
+        messages.insert(0, {"role": "system", "content": FILLER})
+        rest = {"tools": [{"type": "function", "function": {"name": "look", "parameters": schema}}]}
+    fields = {**rest, "messages": messages} if tail else {"messages": messages, **rest}
+    whole = {"model": model, **fields} if kind == "anthropic" else {"model": model, "request": fields}
+    return json.dumps(whole).encode()
+
+
+@pytest.mark.parametrize("tail", [True, False])
+@pytest.mark.parametrize(("kind", "model"), [(kind, model) for kind in ("anthropic", "native") for model in MODELS])
+def test_conversations_of_agents_are_found_as_they_grow(kind: str, model: str, tail: bool) -> None:
+    twin = Twin(kind, model)
+    for questions in range(1, 9):
+        twin.count(agent(kind, model, questions, tail))
+    assert twin.found == 7
+
+
+def test_of_a_text_nothing_is_kept() -> None:
+    beginnings = Beginnings(COUNTER.count)
+    body = agent("anthropic", "claude-sonnet-4-5", 3, True).replace(b"drawer", b"hunter2")
+    value, _ = read_json(body)
+    request = ENDPOINTS["anthropic"].read(value, {})
+    beginnings.learn(b"/", body, value, request, COUNTER.count(request))
+    assert beginnings.find(b"/", body) is not None
+    assert "hunter2" not in repr(vars(beginnings))
+
+
+@pytest.mark.parametrize("change", [
+    lambda body: body.replace(b'"look"', b'"took"', 1),
+    lambda body: body.replace(b"Question 0", b"Question 9", 1),
+    lambda body: body.replace(b"claude-sonnet-4-5", b"claude-sonnet-4-0", 1),
+    lambda body: body[:-1] + b', "x": 1}',
+    lambda body: body[:-1] + b" }",
+])
+def test_another_byte_before_the_newest_messages_or_behind_them_is_another_conversation(change: Any) -> None:
+    beginnings = Beginnings(COUNTER.count)
+    body = agent("anthropic", "claude-sonnet-4-5", 3, False)
+    value, _ = read_json(body)
+    request = ENDPOINTS["anthropic"].read(value, {})
+    beginnings.learn(b"/", body, value, request, COUNTER.count(request))
+    assert beginnings.find(b"/", body) is not None
+    assert beginnings.find(b"/other", body) is None
+    assert change(body) != body
+    assert beginnings.find(b"/", change(body)) is None
+
+
+def test_lists_that_end_elsewhere_are_not_taken_for_messages() -> None:
+    """What stands behind the messages ends like what stood there before, but another list is what ends so."""
+    beginnings = Beginnings(COUNTER.count)
+    body = json.dumps({
+        "model": "gpt-4o", "messages": [{"role": "user", "content": FILLER}, {"role": "assistant", "content": "Yes."},
+                                        {"role": "user", "content": "And?"}],
+        "stop": ["a"],
+    }).encode()
+    outer = json.loads(body)
+    whole = json.dumps({"model": "gpt-4o", "request": outer}).encode()
+    value, _ = read_json(whole)
+    request = native.read(value)
+    beginnings.learn(b"/", whole, value, request, COUNTER.count(request))
+    assert beginnings.find(b"/", whole) is not None
+    other = whole.replace(b'"And?"}], "stop"', b'"And?"}], "user": ["x"], "stop"')
+    assert other != whole
+    assert beginnings.find(b"/", other) is None
+
+
+def test_no_more_is_kept_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.cache.beginnings.MOST_KEPT", 3)
+    beginnings = Beginnings(COUNTER.count)
+    bodies = [agent("anthropic", "claude-sonnet-4-5", questions, True) for questions in range(1, 8)]
+    for body in bodies:
+        assert len(body) >= FROM_BYTES
+        value, _ = read_json(body)
+        request = ENDPOINTS["anthropic"].read(value, {})
+        beginnings.learn(b"/", body, value, request, COUNTER.count(request))
+    assert [beginnings.find(b"/", body) is not None for body in bodies] == [False] * 4 + [True] * 3
+    assert len(beginnings._kept) == len(beginnings._places) == len(beginnings._tails) == 3
