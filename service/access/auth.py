@@ -112,7 +112,8 @@ def strip_query_key(scope: Scope) -> None:
             keys.append(value.decode("latin-1"))
         else:
             kept.append(part)
-    scope["query_string"], scope["tallystick.query_keys"] = b"&".join(kept), keys
+    if keys:  # a second look finds none, and forgets none
+        scope["query_string"], scope["tallystick.query_keys"] = b"&".join(kept), keys
 
 
 def project_of(scope: Scope, projects: frozenset[str], default: str) -> str:

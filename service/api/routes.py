@@ -146,7 +146,6 @@ class JsonRoute:
             newest = self.service.beginnings.find(sent.place, sent.body)
         except ServiceError:  # the long way tells where in the body it is
             newest = None
-        self.service.metrics.looked_up("conversation", "miss" if newest is None else "hit")
         return None if newest is None else _Asked(newest.request, newest=newest)
 
     def _read_all(self, sent: _Sent) -> _Asked:
@@ -164,14 +163,15 @@ class JsonRoute:
         reply: Reply = self.operation.answer(asked.question)
         if not self._grows:
             return reply
-        counted, newest = reply.counts[0], asked.newest
-        if newest is None:
-            if asked.value is not None:
-                self.service.beginnings.learn(sent.place, sent.body, asked.value, asked.question, counted)
-        elif not newest.tells_all(counted):
-            return self._answer(sent, self._read_all(sent))
-        else:
-            self.service.beginnings.learn_more(sent.place, sent.body, newest, counted)
+        counted, newest, beginnings = reply.counts[0], asked.newest, self.service.beginnings
+        if newest is not None:
+            if not newest.tells_all(counted):
+                return self._answer(sent, self._read_all(sent))
+            self.service.metrics.looked_up("conversation", "hit")
+            beginnings.learn_more(sent.place, sent.body, newest, counted)
+        elif asked.value is not None and len(sent.body) >= FROM_BYTES:
+            self.service.metrics.looked_up("conversation", "miss")
+            beginnings.learn(sent.place, sent.body, asked.value, asked.question, counted)
         return reply
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import re
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uvicorn.server import ServerState
 
+from service.serving.connections import Connection, ConnectionLimits, connection_class
+from service.tokenizers import registry
 from tests.live import LiveServer, running_server
 from tests.serving.test_connections_live import COUNT, connect
 from tests.serving.test_workers_live import scrape, until, value
 from tests.texts import unhurried
+from tests.web import make_app
 
 LONG = 20_000
 """Words of a body that is counted in a thread: 100 KB."""
@@ -222,6 +229,68 @@ def test_a_client_that_reads_late_has_every_answer(server: LiveServer, client: C
         assert begun[-1] - begun[0] < number
         assert [client.read().tokens for _ in range(number)] == [words % 7 + 1 for words in range(number)]
         sending.result()
+
+
+# ---------------------------------------------------------------- one round
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
+    """A connection that is served in this process, and its other end."""
+    app = make_app(warm=())
+    registry.get_tokenizer("o200k_base")
+    limits = ConnectionLimits(10, 60, 60, app.state.parts.metrics.turned_away)
+    kind = connection_class(limits, app.state.express)
+    config = uvicorn.Config(app, http=kind, ws="none", log_config=None, access_log=False)
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    transport, connection = await asyncio.get_running_loop().connect_accepted_socket(
+        lambda: kind(config, ServerState(), {}), ours
+    )
+    with theirs:
+        yield connection, theirs
+        transport.close()
+        await asyncio.sleep(0)
+
+
+async def tokens_of(other_end: socket.socket, number: int) -> list[int]:
+    """Of so many answers."""
+    received = b""
+    while received.count(b'"input_tokens":') < number:
+        piece = await asyncio.get_running_loop().sock_recv(other_end, 65_536)
+        assert piece, received
+        received += piece
+    return [int(tokens) for tokens in re.findall(rb'"input_tokens":(\d+)', received)]
+
+
+async def test_pieces_that_come_in_one_round_are_answered_in_order() -> None:
+    async with served() as (connection, other_end):
+        for piece in (count(1), count(2), count(3) + count(4), count(5)[:30], count(5)[30:], count(6)):
+            connection.data_received(piece)
+        assert await tokens_of(other_end, 6) == [1, 2, 3, 4, 5, 6]
+
+
+async def test_a_connection_is_idle_once_its_answer_is_sent_and_not_before() -> None:
+    """One that is idle is closed while the server stops."""
+    async with served() as (connection, other_end):
+        assert connection.is_idle
+        connection.data_received(count(1))
+        assert not connection.is_idle
+        assert connection.deadline == math.inf
+        await asyncio.sleep(0)
+        assert connection.is_idle
+        assert connection.deadline < math.inf
+        assert await tokens_of(other_end, 1) == [1]
+
+
+async def test_an_answer_to_nobody_is_let_go() -> None:
+    async with served() as (connection, other_end):
+        connection.data_received(count(1))
+        connection.transport.abort()
+        await asyncio.sleep(0)
+        with suppress(ConnectionResetError):
+            assert await asyncio.get_running_loop().sock_recv(other_end, 65_536) == b""
+        connection.send_unsent()
 
 
 # ---------------------------------------------------------------- what ends a connection
