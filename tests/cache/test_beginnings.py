@@ -298,4 +298,4 @@ def test_no_more_is_kept_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> N
         request = ENDPOINTS["anthropic"].read(value, {})
         beginnings.learn(b"/", body, value, request, COUNTER.count(request))
     assert [beginnings.find(b"/", body) is not None for body in bodies] == [False] * 4 + [True] * 3
-    assert len(beginnings._kept) == len(beginnings._places) == len(beginnings._tails) == 3
+    assert len(beginnings._kept) == len(beginnings._seam_of) == len(beginnings._tails) == 3
