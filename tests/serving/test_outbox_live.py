@@ -256,10 +256,11 @@ async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
 async def tokens_of(other_end: socket.socket, number: int) -> list[int]:
     """Of so many answers."""
     received = b""
-    while received.count(b'"input_tokens":') < number:
-        piece = await asyncio.get_running_loop().sock_recv(other_end, 65_536)
-        assert piece, received
-        received += piece
+    async with asyncio.timeout(20):
+        while received.count(b'"input_tokens":') < number:
+            piece = await asyncio.get_running_loop().sock_recv(other_end, 65_536)
+            assert piece, received
+            received += piece
     return [int(tokens) for tokens in re.findall(rb'"input_tokens":(\d+)', received)]
 
 
