@@ -28,6 +28,12 @@ def prose(characters: int, start: int = 0) -> str:
     return (text * (1 + (start + characters) // len(text)))[start : start + characters]
 
 
+def sentences(characters: int, start: int) -> str:
+    """English up to a length that ends where people end what they say."""
+    text = prose(characters, start)
+    return text[: text.rfind(". ") + 1] or text.rstrip()
+
+
 # ---------------------------------------------------------------- a conversation with tools, in each wire
 
 TOOLS = (
@@ -61,8 +67,9 @@ def conversation(characters: int) -> Iterator[Turn]:
         rounds = at % 3
         kinds = ("user", "call", "result", "assistant") if rounds == 2 else ("user", "assistant")
         for place, kind in enumerate(kinds):
-            yield Turn(kind, prose(80 if kind == "call" else 560, 1_000 + 7_001 * at + 977 * place))
-            written += 180 if kind == "call" else 640
+            text = sentences(80 if kind == "call" else 700, 1_000 + 7_001 * at + 977 * place)
+            yield Turn(kind, text)
+            written += len(text) + (100 if kind == "call" else 50)
         at += 1
     yield Turn("user", f"Request {MARK}: and what follows from that?")
 
@@ -73,7 +80,7 @@ def _system(characters: int) -> str:
 
 def anthropic(characters: int, model: str) -> Body:
     turns: list[Body] = []
-    for number, turn in enumerate(conversation(characters - 4_500)):
+    for number, turn in enumerate(conversation(characters - 5_700)):
         role = "assistant" if turn.kind in ("assistant", "call") else "user"
         content: Any = turn.text
         if turn.kind == "call":
@@ -88,7 +95,7 @@ def anthropic(characters: int, model: str) -> Body:
 
 def openai_responses(characters: int, model: str) -> Body:
     items: list[Body] = []
-    for number, turn in enumerate(conversation(characters - 4_500)):
+    for number, turn in enumerate(conversation(characters - 5_700)):
         if turn.kind == "call":
             items.append({"type": "function_call", "call_id": f"call_{number:04}", "name": "read_file",
                           "arguments": json.dumps({"path": turn.text})})
@@ -103,7 +110,7 @@ def openai_responses(characters: int, model: str) -> Body:
 
 def google(characters: int, _: str) -> Body:
     contents: list[Body] = []
-    for turn in conversation(characters - 4_500):
+    for turn in conversation(characters - 5_700):
         role = "model" if turn.kind in ("assistant", "call") else "user"
         part: Body = {"text": turn.text}
         if turn.kind == "call":
@@ -119,7 +126,7 @@ def google(characters: int, _: str) -> Body:
 def openai_chat(characters: int, model: str) -> Body:
     """As `anthropic`, in the words of Chat Completions."""
     turns: list[Body] = [{"role": "system", "content": _system(characters)}]
-    for number, turn in enumerate(conversation(characters - 4_500)):
+    for number, turn in enumerate(conversation(characters - 5_700)):
         if turn.kind == "call":
             function = {"name": "read_file", "arguments": json.dumps({"path": turn.text})}
             call = {"id": f"call_{number:04}", "type": "function", "function": function}

@@ -49,8 +49,8 @@ class Wordings:
 
     def of(self, count: TokenCount, make: Callable[[TokenCount], Reply]) -> Reply:
         """What `make` makes of a count."""
-        reply = self._known.get(id(count))
-        if reply is None or reply.counts[0] is not count:
+        reply = self._known.get(id(count))  # as long as it is kept, so is its count: no other has that id
+        if reply is None:
             if len(self._known) >= REMEMBERED:
                 self._known = {}
             reply = self._known[id(count)] = make(count)

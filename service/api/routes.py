@@ -183,22 +183,17 @@ class _Asked(NamedTuple):
     newest: Newest | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class _Sent:
-    """A whole body, and how and where it was sent."""
+    """A whole body, and how and where it was sent. `media` is the type alone, `place` the path with its query."""
 
-    body: bytes
-    content_type: str
-    scope: Scope
+    __slots__ = ("body", "content_type", "media", "place", "scope")
 
-    @property
-    def media(self) -> str:
-        return self.content_type.partition(";")[0].strip().lower()
-
-    @property
-    def place(self) -> bytes:
-        path: str = self.scope["path"]
-        return b"%b?%b" % (path.encode("utf-8", "surrogatepass"), self.scope["query_string"])
+    def __init__(self, body: bytes, content_type: str, scope: Scope) -> None:
+        self.body = body
+        self.content_type = content_type
+        self.scope = scope
+        self.media = content_type.partition(";")[0].strip().lower()
+        self.place = b"%b?%b" % (scope["path"].encode("utf-8", "surrogatepass"), scope["query_string"])
 
 
 HEADERS = {name.encode(): name for name in ("content-encoding", "content-length", "content-type", "expect")}

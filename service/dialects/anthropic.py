@@ -45,6 +45,9 @@ from service.types import (
 
 DIALECT = "anthropic.messages"
 
+SHORT = frozenset({"model", "messages", "max_tokens", "stream"})
+"""Fields of many requests, and of what is new in one: looking for all others takes longer than reading a message."""
+
 # ---------------------------------------------------------------- body -> Prompt
 
 
@@ -58,9 +61,14 @@ def read_messages(value: Json, path: str = "") -> Prompt:
     at = join(path, "messages")
     if body.get("messages") is None:
         raise InvalidRequest(f"{at} is missing: a Messages request holds messages.", field=at)
+    said = [*each(body["messages"], at)]
+    if body.keys() <= SHORT:
+        seen = Conversation()
+        messages = tuple([_message(item, where, seen) for item, where in said])
+        unknown = (*unknown_in_each(said, MESSAGES_MESSAGE), *unknown_in_texts(said))
+        return Prompt(messages, dialect=DIALECT, warnings=unknown)
     defined = each(body.get("tools"), join(path, "tools"))
     tools = tuple(read_tool(as_object(item, where), where) for item, where in defined)
-    said = [*each(body["messages"], at)]
     seen = Conversation({tool.name: tool for tool in tools})
     return Prompt(
         tuple([_message(item, where, seen) for item, where in said]),

@@ -83,6 +83,13 @@ class Connection(Protocol):
         self._waits_for = reason
         self.deadline = self.loop.time() + seconds
 
+    def _wait_for_more(self) -> None:
+        """For another request or, where it has begun behind the one before, for the rest of its headers."""
+        if self._in_headers:
+            self._wait("slow_headers", self.limits.header_seconds)
+        else:
+            self._wait("idle", self.limits.idle_seconds)
+
     # ------------------------------------------------------------ what happens to a connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -124,12 +131,12 @@ class Connection(Protocol):
         if self.transport.is_closing() or (self.is_idle and self.cycle.more_body):
             self._wait("slow_rest", REST_SECONDS)
         elif self.is_idle:
-            self._wait("idle", self.limits.idle_seconds)
+            self._wait_for_more()
 
     def send_unsent(self) -> None:
         super().send_unsent()
         if self.is_idle and not self.transport.is_closing():
-            self._wait("idle", self.limits.idle_seconds)
+            self._wait_for_more()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -27,6 +27,10 @@ None."""
 class Cycle(RequestResponseCycle):
     """One request and its answer."""
 
+    access_log = disconnected = response_started = response_complete = False
+    more_body = True
+    chunked_encoding: bool | None = None
+    expected_content_length = 0
     _head = b""
     """Of the answer, as long as it waits for the body."""
 
@@ -34,14 +38,10 @@ class Cycle(RequestResponseCycle):
         """In place of uvicorn's, which makes an event that few requests wait for."""
         self.scope = scope
         self.transport, self.flow, self.logger = connection.transport, connection.flow, connection.logger
-        self.access_log, self.default_headers = False, connection.server_state.default_headers
+        self.default_headers = connection.server_state.default_headers
         self.on_response = connection.on_response_complete
-        self.disconnected, self.keep_alive = False, keep_alive
-        self.waiting_for_100_continue = connection.expect_100_continue
-        self.body, self.more_body = bytearray(), True
-        self.response_started = self.response_complete = False
-        self.chunked_encoding: bool | None = None
-        self.expected_content_length = 0
+        self.keep_alive, self.waiting_for_100_continue = keep_alive, connection.expect_100_continue
+        self.body = bytearray()
 
     @cached_property
     def message_event(self) -> asyncio.Event:  # type: ignore[override]
@@ -112,6 +112,9 @@ class Outbox:
     wakes its reader, which takes as long as a tenth of a short request. One an event loop."""
 
     def __init__(self) -> None:
+        self.headers: list[tuple[bytes, bytes]] | None = None
+        self.status = b""
+        """The lines of a 200 with these `headers` of the server."""
         self._connections: list[Protocol] = []
         self._opened = False
 
@@ -253,7 +256,7 @@ class Protocol(HttpToolsProtocol):
             "headers": self.headers,
             "server": self.server,
             "client": self.client,
-            "state": self.app_state.copy(),
+            "state": {**self.app_state},
         }
         before = self.cycle
         self.cycle = Cycle(self, scope, keep_alive=version != "1.0" and parser.should_keep_alive())
@@ -291,8 +294,12 @@ class Protocol(HttpToolsProtocol):
             self.transport.write(answer)
 
     def _status(self) -> bytes:
-        """The lines of a 200 up to its own headers."""
-        return STATUS_LINE[200] + b"".join([b"%b: %b\r\n" % row for row in self.server_state.default_headers])
+        """The lines of a 200 up to its own headers; those of the server change once a second."""
+        headers = self.server_state.default_headers
+        if headers is not self.outbox.headers:
+            lines = b"".join([b"%b: %b\r\n" % row for row in headers])
+            self.outbox.headers, self.outbox.status = headers, STATUS_LINE[200] + lines
+        return self.outbox.status
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
