@@ -7,6 +7,7 @@ beginning of a conversation that was counted before), and every other long text 
 from __future__ import annotations
 
 import secrets
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from functools import partial
 
 from service.cache.base import Counts, segment_key
 from service.cache.memory import MemoryCache
-from service.cache.runs import NOTHING, PLACES, Job, Run, Spans, add_spans, job_of, make_run, size_of
+from service.cache.runs import NOTHING, PLACES, Job, Run, Spans, add_spans, edge_of, job_of, make_run, size_of
 from service.cache.single_flight import SingleFlight
 from service.cache.tiered import TieredCache
 from service.tokenizers.base import Tokenizer
@@ -22,6 +23,11 @@ from service.types import SECTIONS, Edge, Section, Segment
 
 CACHE_FROM_CHARS = 6_000
 """Of a request. Fewer are counted again: that takes less than 0.1 ms, and so would looking."""
+
+PARTS_FROM_CHARS, PART_CHARS, MOST_PARTS = 1 << 16, 1 << 15, 64
+"""A text from so many characters on is looked up in parts, where its tokenizer tells where it may be cut: of a document
+that was changed somewhere only some parts are counted again. There are no more parts than Redis is asked for at once.
+"""
 
 LONG_CHARS = 1_000
 """Of a text that is looked up by itself, in a request that is looked up."""
@@ -76,8 +82,8 @@ class SegmentCounter:
             sums = self._count_few(segments, tokenizer)
         else:
             case = _Case(self, tokenizer)
-            fixed = [job_of(segment, case.key_of(segment)) for segment in segments if not _grows(segment)]
-            run = make_run([s for s in segments if _grows(s)], tokenizer, self.secret, LONG_CHARS)
+            fixed = [job for segment in segments if not _grows(segment) for job in case.jobs_of(segment)]
+            run = make_run([s for s in segments if _grows(s)], tokenizer, self.secret, case.long_chars)
             sums = case.look_up_and_count(fixed, run)
             case.tell()
         return {section: tokens for section, tokens in zip(SECTIONS, sums, strict=True) if tokens}
@@ -116,9 +122,27 @@ class _Case:
         return counts
 
     def _count_long_text(self, text: str) -> int:
-        segment = Segment((("system", text),))
-        job = job_of(segment, self.key_of(segment))
-        return sum(self.look_up_and_count([job], make_run((), self.tokenizer, b"", 0)))
+        jobs = self.jobs_of(Segment((("system", text),)))
+        return sum(self.look_up_and_count(jobs, make_run((), self.tokenizer, b"", range(0))))
+
+    @property
+    def long_chars(self) -> range:
+        """Of texts that are looked up as they are: longer ones are looked up in parts, if they may be cut."""
+        return range(LONG_CHARS, PARTS_FROM_CHARS if hasattr(self.tokenizer, "cut") else sys.maxsize)
+
+    def jobs_of(self, segment: Segment) -> list[Job]:
+        """A text as one job or, where it is so long that it is looked up in parts, as several."""
+        if len(segment.spans) > 1 or size_of(segment) < PARTS_FROM_CHARS or not hasattr(self.tokenizer, "cut"):
+            return [job_of(segment, self.key_of(segment))]
+        (section, text), size = segment.spans[0], PART_CHARS
+        while size * MOST_PARTS < len(text):
+            size *= 2  # in steps, so that a text which is a little longer is cut in the same places
+        parts, jobs = self.tokenizer.cut(text, size), []
+        for number, part in enumerate(parts):
+            edge = edge_of(segment.edge, first=number == 0, last=number == len(parts) - 1)
+            piece = Segment(((section, part),), edge)
+            jobs.append(job_of(piece, self.key_of(piece)))
+        return jobs
 
     def key_of(self, segment: Segment) -> bytes | None:
         if size_of(segment) < LONG_CHARS:
@@ -183,8 +207,13 @@ class _Case:
                 began += time.perf_counter() - looked  # that is noted by itself
             elif len(spans) == 1:
                 section, text = spans[0]
-                added[PLACES[section]] += tokenizer.count(text, edge)
-                self._note(spans)
+                if size >= PARTS_FROM_CHARS and len(parts := self.jobs_of(Segment(spans, edge))) > 1:
+                    looked = time.perf_counter()
+                    added = list(self.add(tuple(added), parts))
+                    began += time.perf_counter() - looked  # that is noted by itself, too
+                else:
+                    added[PLACES[section]] += tokenizer.count(text, edge)
+                    self._note(spans)
             else:
                 add_spans(added, spans, count_spans(spans, edge, tokenizer))
                 self._note(spans)

@@ -13,13 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.cache.memory import MemoryCache
-from service.cache.runs import COARSE_CHARS, NOTHING, Job, Run, add_spans, cuts_of, make_run, piece_of
+from service.cache.runs import COARSE_CHARS, NOTHING, Job, Run, add_spans, cuts_of, edge_of, make_run, piece_of
 from service.cache.tiered import TieredCache
-from service.segments import FLIGHT_FROM_CHARS, LONG_CHARS, SegmentCounter, count_spans
+from service.segments import (
+    FLIGHT_FROM_CHARS,
+    LONG_CHARS,
+    MOST_PARTS,
+    PART_CHARS,
+    PARTS_FROM_CHARS,
+    SegmentCounter,
+    _Case,
+    count_spans,
+)
 from service.tokenizers import registry
 from service.tokenizers.base import Engine
 from service.types import SECTIONS, Edge, Section, Segment
 
+LONG = range(LONG_CHARS, PARTS_FROM_CHARS)
 TOKENIZERS = ("o200k_base", "gemma3", "claude-v3", "claude-v4.8")
 
 WORDS = (
@@ -99,7 +109,7 @@ def test_looked_up_equals_counted(segments: list[Segment], name: str, keep: int)
 @given(st.integers(0, 10_000), st.sampled_from(TOKENIZERS), edges, st.integers(30_000, 60_000))
 def test_pieces_of_a_text_sum_to_the_whole(seed: int, name: str, edge: Edge, length: int) -> None:
     tokenizer, segment = registry.get_tokenizer(name), Segment((("messages", written(seed, length)),), edge)
-    run = make_run([segment], tokenizer, b"", LONG_CHARS)
+    run = make_run([segment], tokenizer, b"", LONG)
     whole, number = tokenizer.count(segment.text, edge), len(run.units)
     pieces = [one_job(run, at, at + 1) for at in range(number)]
     assert "".join(piece.spans[0][1] for piece in pieces) == segment.text
@@ -205,15 +215,15 @@ def test_a_run_is_kept_by_tokenizer_edge_section_and_cut() -> None:
         [("media", "ab"), ("messages", "c")], [("messages", "ab"), ("media", "c")],
     ]
     keys = [
-        make_run([Segment((span,), edge) for span in spans], tokenizer, secret, LONG_CHARS).key(len(spans))
+        make_run([Segment((span,), edge) for span in spans], tokenizer, secret, LONG).key(len(spans))
         for spans in texts_ab for tokenizer in (o200k, gemma) for secret in (b"a" * 32, b"b" * 32)
         for edge in ("open", "inside")
     ]
-    keys += [make_run([Segment(tuple(spans))], o200k, b"a" * 32, LONG_CHARS).key(1) for spans in texts_ab[:2]]
+    keys += [make_run([Segment(tuple(spans))], o200k, b"a" * 32, LONG).key(1) for spans in texts_ab[:2]]
     assert len(set(keys)) == len(keys)
     long = written(1, 3_000)
     in_sections = [
-        make_run([Segment(((section, long),))], o200k, b"a" * 32, LONG_CHARS).key(1)
+        make_run([Segment(((section, long),))], o200k, b"a" * 32, LONG).key(1)
         for section in ("messages", "media")
     ]
     assert len(set(in_sections)) == 2
@@ -231,6 +241,54 @@ def test_a_long_text_is_counted_once() -> None:
     text = written(3, 50_000)
     assert cached.texts((text, "short", text, ""), tokenizer) == [tokenizer.count(t) for t in (text, "short", text, "")]
     assert told.size == len(text.encode()) + len("short")
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("edge", ["open", "inside", "end"])
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 400))
+@settings(max_examples=60, deadline=None)
+def test_the_parts_of_a_text_add_up(name: str, edge: Edge, seed: int, size: int) -> None:
+    tokenizer = registry.get_tokenizer(name)
+    text = written(seed, 3_000)
+    parts = tokenizer.cut(text, size)  # type: ignore[attr-defined]
+    assert "".join(parts) == text
+    last = len(parts) - 1
+    counts = [
+        tokenizer.count(part, edge_of(edge, first=place == 0, last=place == last)) for place, part in enumerate(parts)
+    ]
+    assert sum(counts) == tokenizer.count(text, edge)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize("section", ["messages", "system"])
+def test_of_a_document_that_was_changed_somewhere_only_some_parts_are_counted_again(
+    name: str, section: Section
+) -> None:
+    cached, told = counter()
+    tokenizer = registry.get_tokenizer(name)
+    text = "".join(f"{number} {written(number, 400)}a\n" for number in range(700))
+
+    def count(text: str) -> int:
+        return cached.by_section([Segment(((section, text),))], tokenizer)[section]
+
+    assert len(text) > 2 * PARTS_FROM_CHARS
+    assert count(text) == tokenizer.count(text)
+    assert told.since() > len(text)
+    for changed in ("new " + text, text[:100_000] + " another thought\n" + text[100_000:], text + " the end"):
+        assert count(changed) == tokenizer.count(changed)
+        assert told.since() < 8 * PART_CHARS
+    assert cached.texts([text + " more"], tokenizer) == [tokenizer.count(text + " more")]
+
+
+def test_however_long_a_text_is_its_parts_are_not_too_many() -> None:
+    cached, _ = counter()
+    for name in TOKENIZERS:
+        tokenizer = registry.get_tokenizer(name)
+        text = "what is one more word\n" * (PART_CHARS * MOST_PARTS // 8)
+        jobs = _Case(cached, tokenizer).jobs_of(Segment((("system", text),)))
+        assert 1 < len(jobs) <= MOST_PARTS
+        assert "".join(job.spans[0][1] for job in jobs) == text
+        assert len(_Case(cached, tokenizer).jobs_of(Segment((("system", "x" * 10**6),)))) == 1
 
 
 # ---------------------------------------------------------------- many at once

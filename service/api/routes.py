@@ -102,14 +102,18 @@ class JsonRoute:
             if size > service.inline_bytes or size >= REMEMBERED_FROM_BYTES:
                 return None
             asked = self._read_all(sent)
+            if not self.operation.is_warm(asked.question):
+                return None
         elif asked.newest is not None and asked.newest.end - asked.newest.start > service.inline_bytes:
             return None
-        return self._answer(sent, asked) if self.operation.is_warm(asked.question) else None
+        return self._answer(sent, asked)
 
     async def _reply(self, sent: _Sent) -> Reply:
         if not self.operation.repeatable or len(sent.body) < REMEMBERED_FROM_BYTES:
             return await self._work(sent)
         replies = self.service.replies
+        if not replies.may_know(sent.place, sent.body):
+            return await self._work(sent)
         key = await self._key(sent)
         reply, first = replies.find(key), False
         if reply is None:
@@ -129,7 +133,7 @@ class JsonRoute:
         if len(sent.body) > self.service.inline_bytes or self.operation.threaded:
             return await run(lambda: self._answer(sent, self._read(sent)))
         asked = self._read(sent)
-        if self.operation.is_warm(asked.question):
+        if asked.newest is not None or self.operation.is_warm(asked.question):
             return self._answer(sent, asked)
         return await run(lambda: self._answer(sent, asked))
 
@@ -176,7 +180,8 @@ class JsonRoute:
 
 
 class _Asked(NamedTuple):
-    """The question in a body: in all of it, which decodes to `value`, or in what is newest of it."""
+    """The question in a body: in all of it, which decodes to `value`, or in what is `newest`. That has no files, and its
+    tokenizer has counted before."""
 
     question: Any
     value: Json = None

@@ -50,6 +50,9 @@ FROM_BYTES, TO_BYTES = 1 << 12, 1 << 20
 MOST_HASHED_BYTES = 1 << 20
 """Of the seams that are tried in a body: 0.6 us a KB."""
 
+GROWTH = 1.1
+"""Of a conversation, between two times that it is counted the long way where others are to find it."""
+
 LOOK_BACK = 64
 """Messages, from the last one back, before which a seam is looked for."""
 
@@ -85,12 +88,13 @@ Count = Callable[[CountRequest], TokenCount]
 
 class Newest(NamedTuple):
     """The newest messages of a body: where their bytes are, decoded, and as a request that has them alone and what
-    came `before` them."""
+    came `before` them. `whole` as of what is kept."""
 
     start: int
     end: int
     messages: list[Json]
     request: CountRequest
+    whole: int
 
     def tells_all(self, counted: TokenCount) -> bool:
         """Whether nothing was said of the newest messages: it would say where they are in what was read of them."""
@@ -99,20 +103,24 @@ class Newest(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What a body was asked for, without its messages; what it says is of this edition of the catalog."""
+    """What a body was asked for, without its messages; what it says is of this edition of the catalog. `whole` are the
+    bytes that the conversation had when all of it was counted."""
 
     edition: object
     request: CountRequest
     dialect: str
     platform: str | None
+    whole: int
 
 
 class Beginnings:
     """One an app. Thread-safe."""
 
-    def __init__(self, count: Count) -> None:
-        """`count` counts a request."""
+    def __init__(self, count: Count, *, shared: bool = False) -> None:
+        """`count` counts a request. Where it shares what it counts with other processes (`shared`), a conversation that
+        has grown by a tenth is counted the long way, so that they find it when its next message comes to them."""
         self._count = count
+        self._shared = shared
         self._seed = hashlib.sha256(secrets.token_bytes(32))
         self._kept: dict[bytes, _Kept] = {}
         self._seam_of: dict[bytes, tuple[int, int]] = {}
@@ -134,7 +142,8 @@ class Beginnings:
                 left -= start + tail
                 kept = self._kept.get(self._key(route, body, start, end))
                 if kept is not None and kept.edition is catalog.current().edition:
-                    return _read(kept, body, start, end)
+                    grown = self._shared and len(body) > GROWTH * kept.whole
+                    return None if grown else _read(kept, body, start, end)
         return None
 
     def _seams(self, body: bytes) -> Iterator[tuple[int, int]]:
@@ -171,7 +180,7 @@ class Beginnings:
         if wrapper is not None:
             seamed = {**value, wrapper: seamed}
         if _decode(b'%b"%b"%b' % (body[:start], SEAM.encode(), body[end:])) == seamed:
-            self._learn(route, body, Newest(start, end, messages[at:], request), counted)
+            self._learn(route, body, Newest(start, end, messages[at:], request, len(body)), counted)
 
     def learn_more(self, route: bytes, body: bytes, newest: Newest, counted: TokenCount) -> None:
         """The same of a body whose newest messages were found and counted: the seam may be in them now."""
@@ -184,14 +193,15 @@ class Beginnings:
             return
         seamed = b'[%b"%b"]' % (body[newest.start : start], SEAM.encode())
         if _decode(seamed) == [*newest.messages[:at], SEAM]:
-            self._learn(route, body, Newest(start, newest.end, newest.messages[at:], request), counted)
+            behind = newest._replace(start=start, messages=newest.messages[at:])
+            self._learn(route, body, behind, counted)
 
     def _learn(self, route: bytes, body: bytes, newest: Newest, counted: TokenCount) -> None:
         """Keep a seam: `newest` is what stands behind it, of a request that `counted`."""
         request, prompt = newest.request, newest.request.prompt
         assert prompt is not None
         bare = CountRequest(model_ref=request.model_ref, engine=request.engine)
-        kept = _Kept(catalog.current().edition, bare, prompt.dialect, prompt.platform)
+        kept = _Kept(catalog.current().edition, bare, prompt.dialect, prompt.platform, newest.whole)
         alone = _read(kept, body, newest.start, newest.end)
         if alone is None or alone.messages != newest.messages:
             return
@@ -290,7 +300,7 @@ def _read(kept: _Kept, body: bytes, start: int, end: int) -> Newest | None:
         prompt = replace(prompt, platform=kept.platform)
     asked = kept.request
     request = CountRequest(model_ref=asked.model_ref, prompt=prompt, before=asked.before, engine=asked.engine)
-    return Newest(start, end, messages, request)
+    return Newest(start, end, messages, request, kept.whole)
 
 
 # ---------------------------------------------------------------- what may stand at a seam

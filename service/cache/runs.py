@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from service.cache.base import Counts, open_digest, segment_key
+from service.cache.base import Counts, key_of, open_digest, segment_key
 from service.tokenizers.base import Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
@@ -111,8 +111,7 @@ class Run:
 
     def key(self, number: int) -> bytes:
         """The key of a beginning. Few are asked for, and finishing a hash takes longer than copying it."""
-        key: bytes = self.hashes[number].digest()
-        return key
+        return key_of(self.hashes[number])
 
     def stretches(self, known: int) -> Iterator[tuple[int, int]]:
         """What has to be counted behind the first `known` units: from which unit to which, up to each kept end."""
@@ -138,8 +137,8 @@ class Run:
                 yield piece_of(segment, start, end)
 
 
-def make_run(segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, long_chars: int) -> Run:
-    """The run of `segments`; a segment from `long_chars` characters on is long, unless it is cut."""
+def make_run(segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, long_chars: range) -> Run:
+    """The run of `segments`; a segment of `long_chars` characters is long, unless it is cut."""
     units, sizes, coarse = _units(segments, tokenizer)
     last = len(units)
     kept = sorted({*coarse, last - 1, last} - {0, -1})
@@ -150,10 +149,10 @@ def make_run(segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, l
     long_keys: dict[int, bytes] = {}
     for place, (which, start, end) in enumerate(units):
         segment = segments[which]
-        if len(segment.spans) > 1 or (start == 0 and end >= long_chars and end == size_of(segment)):
+        if len(segment.spans) > 1 or (start == 0 and end in long_chars and end == size_of(segment)):
             key = segment_key(segment, tokenizer.fingerprint, secret)
             update(f"|{'|'.join(section for section, _ in segment.spans)}|".encode() + key)
-            if end >= long_chars:
+            if end in long_chars or (len(segment.spans) > 1 and end >= long_chars.stop):
                 long_keys[place] = key
         else:
             section, text = segment.spans[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from service.dialects.anthropic_blocks import Conversation, read_blocks, read_tool
@@ -65,8 +65,7 @@ def read_messages(value: Json, path: str = "") -> Prompt:
     if body.keys() <= SHORT:
         seen = Conversation()
         messages = tuple([_message(item, where, seen) for item, where in said])
-        unknown = (*unknown_in_each(said, MESSAGES_MESSAGE), *unknown_in_texts(said))
-        return Prompt(messages, dialect=DIALECT, warnings=unknown)
+        return Prompt(messages, dialect=DIALECT, warnings=_unknown_in_messages(said))
     defined = each(body.get("tools"), join(path, "tools"))
     tools = tuple(read_tool(as_object(item, where), where) for item, where in defined)
     seen = Conversation({tool.name: tool for tool in tools})
@@ -80,10 +79,15 @@ def read_messages(value: Json, path: str = "") -> Prompt:
         dialect=DIALECT,
         options=_options(body, path),
         warnings=(
-            *_warnings(body, path), *unknown_fields(body, MESSAGES, path),
-            *unknown_in_each(said, MESSAGES_MESSAGE), *unknown_in_texts(said),
+            *_warnings(body, path), *unknown_fields(body, MESSAGES, path), *_unknown_in_messages(said),
         ),
     )
+
+
+def _unknown_in_messages(said: Sequence[tuple[Json, str]]) -> tuple[Warned, ...]:
+    if all(message.keys() == MESSAGES_MESSAGE and type(message["content"]) is str for message, _ in said):
+        return ()
+    return (*unknown_in_each(said, MESSAGES_MESSAGE), *unknown_in_texts(said))
 
 
 _ROLES: Mapping[str, Role] = {

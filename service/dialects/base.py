@@ -20,6 +20,8 @@ MAX_DEPTH = 100
 """Nesting allowed in a body. Providers' own limits are lower; deeper ones only hurt parsers."""
 
 
+LARGE = 1 << 16
+
 # ---------------------------------------------------------------- bytes -> JSON
 
 
@@ -34,7 +36,8 @@ def read_json(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
         value = pydantic_core.from_json(body, allow_inf_nan=False)
     except ValueError:
         return _read_json_again(body)
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH:  # what opens fewer cannot be nested deeper
+    # What opens few cannot be nested deeply; in a large body looking for them takes longer than going through it.
+    if len(body) > LARGE or body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         check_depth(value)
     return value, ()
 

@@ -41,12 +41,14 @@ class Cycle(RequestResponseCycle):
         self.default_headers = connection.server_state.default_headers
         self.on_response = connection.on_response_complete
         self.keep_alive, self.waiting_for_100_continue = keep_alive, connection.expect_100_continue
-        self.body = bytearray()
+        self.parts: list[bytes] = []
+        self.size = 0
+        """Of the parts of the body that were not taken yet, in bytes."""
 
     @cached_property
     def message_event(self) -> asyncio.Event:  # type: ignore[override]
         event = asyncio.Event()
-        if self.body or not self.more_body or self.response_complete or self.disconnected:
+        if self.parts or not self.more_body or self.response_complete or self.disconnected:
             event.set()
         return event
 
@@ -56,10 +58,24 @@ class Cycle(RequestResponseCycle):
             self.message_event.set()
 
     def arrived(self) -> bytes | None:
-        if self.more_body or self.waiting_for_100_continue:
-            return None
-        body, self.body = bytes(self.body), bytearray()
-        return body
+        return None if self.more_body or self.waiting_for_100_continue else self.take()
+
+    def take(self) -> bytes:
+        """What has come of the body and was not taken yet."""
+        parts, self.parts, self.size = self.parts, [], 0
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def receive(self) -> Any:
+        if self.waiting_for_100_continue and not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.waiting_for_100_continue = False
+        if not self.disconnected and not self.response_complete:
+            self.flow.resume_reading()
+            await self.message_event.wait()
+            self.message_event.clear()
+        if self.disconnected or self.response_complete:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": self.take(), "more_body": self.more_body}
 
     async def send(self, message: Any) -> None:
         if not self.response_started and message["type"] == "http.response.start":
@@ -226,8 +242,9 @@ class Protocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         cycle = self.cycle
         if not cycle.response_complete:
-            cycle.body += body
-            if len(cycle.body) > HIGH_WATER_LIMIT:
+            cycle.parts.append(body)
+            cycle.size += len(body)
+            if cycle.size > HIGH_WATER_LIMIT:
                 self.flow.pause_reading()
             cycle.wake()
 
@@ -276,8 +293,11 @@ class Protocol(HttpToolsProtocol):
         """Begin at once, and go on later only where something has to be waited for."""
         if self.express is not None and not cycle.more_body and cycle.keep_alive and not self.flow.write_paused:
             self.outbox.open()
-            answer = self.express(cycle.scope, bytes(cycle.body))
-            if answer is not None:
+            body = cycle.take()
+            answer = self.express(cycle.scope, body)
+            if answer is None:
+                cycle.parts.append(body)
+            else:
                 self._unsent = self._status() + answer
                 self.outbox.put(self)
                 cycle.complete()

@@ -16,6 +16,7 @@ from service.counter import Counter
 from service.dialects import anthropic, google, native, openai
 from service.dialects.base import Endpoint, read_json
 from service.types import CountRequest, Json, TokenCount
+from tests.web import client_of, make_app
 
 COUNTER = Counter.in_memory()
 
@@ -240,6 +241,38 @@ def test_conversations_of_agents_are_found_as_they_grow(kind: str, model: str, t
     assert twin.found == 7
 
 
+async def test_answers_equal_those_of_a_service_that_never_saw_the_conversation() -> None:
+    async with client_of(make_app()) as ours:
+        for questions in range(1, 30, 4):
+            for kind, path in (("anthropic", "/v1/messages/count_tokens"), ("native", "/v1/countTokens")):
+                body = agent(kind, "claude-opus-4-8", questions, False)
+                async with client_of(make_app()) as fresh:
+                    one, other = await ours.post(path, content=body), await fresh.post(path, content=body)
+                assert one.status_code == 200, one.text
+                assert one.content == other.content
+                own = [line for line in one.headers.multi_items() if line[0] != "x-request-id"]
+                assert own == [line for line in other.headers.multi_items() if line[0] != "x-request-id"]
+        shown = (await ours.get("/metrics")).text
+    assert 'tallystick_cache_lookups_total{outcome="hit",tier="conversation"} 14.0' in shown
+    assert 'tallystick_cache_lookups_total{outcome="miss",tier="conversation"} 2.0' in shown
+
+
+@pytest.mark.parametrize(("change", "field"), [
+    ({"role": "nobody", "content": "x"}, "messages[41].role"),
+    ({"role": "user", "text": "x"}, "messages[41].content"),
+])
+async def test_what_is_wrong_with_a_new_message_is_told_from_the_beginning_of_the_list(
+    change: Json, field: str
+) -> None:
+    body = json.loads(agent("anthropic", "claude-sonnet-4-5", 10, False))
+    async with client_of(make_app()) as client:
+        assert (await client.post("/v1/messages/count_tokens", json=body)).status_code == 200
+        body["messages"].append(change)
+        answer = await client.post("/v1/messages/count_tokens", json=body)
+    assert answer.status_code == 400
+    assert field in answer.json()["error"]["message"]
+
+
 def test_of_a_text_nothing_is_kept() -> None:
     beginnings = Beginnings(COUNTER.count)
     body = agent("anthropic", "claude-sonnet-4-5", 3, True).replace(b"drawer", b"hunter2")
@@ -286,6 +319,24 @@ def test_lists_that_end_elsewhere_are_not_taken_for_messages() -> None:
     other = whole.replace(b'"And?"}], "stop"', b'"And?"}], "user": ["x"], "stop"')
     assert other != whole
     assert beginnings.find(b"/", other) is None
+
+
+def test_where_others_are_to_find_it_a_conversation_is_counted_whole_now_and_then() -> None:
+    alone, shared = Beginnings(COUNTER.count), Beginnings(COUNTER.count, shared=True)
+    found = {alone: 0, shared: 0}
+    for beginnings in found:
+        for questions in range(2, 60):
+            body = agent("anthropic", "claude-sonnet-4-5", questions, True)
+            value, _ = read_json(body)
+            newest = beginnings.find(b"/", body)
+            if newest is None:
+                request = ENDPOINTS["anthropic"].read(value, {})
+                beginnings.learn(b"/", body, value, request, COUNTER.count(request))
+            else:
+                found[beginnings] += 1
+                beginnings.learn_more(b"/", body, newest, COUNTER.count(newest.request))
+    assert found[alone] == 57
+    assert 30 < found[shared] < 55
 
 
 def test_no_more_is_kept_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def pair(redis: RedisServer) -> Iterator[tuple[httpx.Client, httpx.Client]]:
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "gemini-2.5-flash"])
-def test_a_grown_conversation_counts_2_percent_here_and_in_another_process(
+def test_a_grown_conversation_counts_3_percent_here_and_in_another_process(
     pair: tuple[httpx.Client, httpx.Client], model: str
 ) -> None:
     first, second = pair
@@ -121,12 +121,12 @@ def test_a_grown_conversation_counts_2_percent_here_and_in_another_process(
     assert (tokens, size > 200_000) == (truth(before), True)
     tokens, grown = tokens_and_bytes(first, after)
     assert tokens == truth(after)
-    assert grown <= 0.02 * size
+    assert grown <= 0.03 * size
     wait_until(lambda: metric(first, "tallystick_redis_write_queue") == 0)
     hits = metric(second, "tallystick_cache_lookups_total", tier="redis", outcome="hit")
     tokens, elsewhere = tokens_and_bytes(second, longer)
     assert tokens == truth(longer)
-    assert elsewhere <= 0.02 * size
+    assert elsewhere <= 0.03 * size
     assert metric(second, "tallystick_cache_lookups_total", tier="redis", outcome="hit") == hits + 1
 
 
@@ -158,12 +158,12 @@ def test_where_counting_is_faster_redis_is_not_asked(redis: RedisServer) -> None
 def test_200_identical_requests_of_a_megabyte_are_one_tokenization() -> None:
     body = json.dumps({"model": "claude-sonnet-4-5", "text": prose("large", 1_000_000)}).encode()
     with served(None) as server, asking(server) as client, ThreadPoolExecutor(50) as pool:
-        before = metric(client, "tallystick_tokenized_texts_total", tokenizer="claude-v3")
+        before = metric(client, "tallystick_tokenized_bytes_total", tokenizer="claude-v3")
         answers = list(pool.map(lambda _: client.post(COUNT, content=body), range(200)))
-        after = metric(client, "tallystick_tokenized_texts_total", tokenizer="claude-v3")
+        after = metric(client, "tallystick_tokenized_bytes_total", tokenizer="claude-v3")
     assert {answer.status_code for answer in answers} == {200}
     assert {answer.json()["input_tokens"] for answer in answers} == {truth(json.loads(body))}
-    assert after - before == 1
+    assert 0 < after - before <= len(body)
 
 
 # ---------------------------------------------------------------- failures under load

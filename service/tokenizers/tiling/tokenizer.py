@@ -14,6 +14,9 @@ from .memo import MemoCounter
 from .normalise import is_changed, normalise
 from .pieces import Splitter
 
+MOST_REFUSED = 20_000
+"""Ends of lines where a text must not be cut; after so many (10 ms) the rest stays in one part."""
+
 KERNEL_FROM = 64
 """Characters from which the kernel counts. A call of it costs 2.8 us and 5 ns a character; normalising and counting in
 Python costs 0.7 us and 40 ns a character of English (60 of Korean) where it saw every unit before, which puts the
@@ -101,6 +104,19 @@ class TilingTokenizer:
         kind = self._characters.kind(last)
         composes = kind == "Q" and category(last)[0] == "M"  # with the letter before it, which then stands at the cut
         return kind in "PQNVAL" and not composes and last not in "'\u2018\u2019" and not is_changed(last)
+
+    def cut(self, text: str, size: int) -> list[str]:
+        """`text` in parts of at least `size` characters, but for the last, that `can_cut` holds between."""
+        parts, done, refused = [], 0, 0
+        at = text.find("\n", size)
+        while at >= 0 and refused < MOST_REFUSED:
+            if self.can_cut(text[at - 1], "\n"):
+                parts.append(text[done:at])
+                done, at = at, at + size
+            else:
+                refused, at = refused + 1, at + 1
+            at = text.find("\n", at)
+        return [*parts, text[done:]]
 
     def _trim(self, text: str) -> tuple[int, str, int]:
         """The spaces that the frame's ⟨bow⟩ stands for (0 or 1), the normalised text without them and without the

@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from service.tokenizers.base import Engine
 from service.tokenizers.golden import find_golden_mismatch
+from service.tokenizers.runs import cut_before_words
 from service.tokenizers.vocabulary import Vocabulary
 from service.types import Edge
 
@@ -75,6 +76,10 @@ class WordTokenizer(Vocabulary):
             if tokens is not None:
                 return tokens
         return super().count(text, edge)
+
+    def cut(self, text: str, size: int) -> list[str]:
+        """`text` in parts of at least `size` characters, but for the last, whose tokens add up."""
+        return cut_before_words(text, size)
 
     def _count(self, text: str) -> int:
         return self._count_short(text) if len(text) <= SHORT else self._count_anew(text)
