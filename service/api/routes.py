@@ -180,8 +180,8 @@ class JsonRoute:
 
 
 class _Asked(NamedTuple):
-    """The question in a body: in all of it, which decodes to `value`, or in what is `newest`. That has no files, and its
-    tokenizer has counted before."""
+    """The question in a body: in all of it, which decodes to `value`, or in what is `newest`. That has no files, and
+    its tokenizer has counted before."""
 
     question: Any
     value: Json = None
