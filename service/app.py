@@ -86,7 +86,7 @@ def create_app(settings: Settings | None = None) -> App:
         budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
         replies=Replies(settings.cache_bytes // 4, metrics),
-        beginnings=Beginnings(counter.count, shared=settings.redis_url is not None),
+        beginnings=Beginnings(counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None),
         ledger=backends.ledger,
     )
     asking = replace(parts, workers=Workers(STORE_THREADS, settings.queue, settings.request_seconds))

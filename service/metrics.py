@@ -164,7 +164,8 @@ class Metrics:
 
     def _make_cache_rows(self) -> None:
         self._lookups = self._series(
-            "cache_lookups", "Looks into a cache (request, memory, redis): hit, miss, skipped, failed or garbage.",
+            "cache_lookups",
+            "Looks into a cache (request, conversation, memory, redis): hit, miss, skipped, failed or garbage.",
             ("tier", "outcome"),
         )
         self._redis_writes = self._counter("redis_writes", "Counts stored in Redis, dropped or failed.", ("outcome",))

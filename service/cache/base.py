@@ -31,7 +31,7 @@ class CacheEvents(Protocol):
     """What happens in the caches, told once a request and tier; for metrics."""
 
     def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
-        """`tier` is request, memory or redis; `outcome` is hit, miss, skipped (not worth
+        """`tier` is request, conversation, memory or redis; `outcome` is hit, miss, skipped (not worth
         asking), garbage or failed."""
         ...
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import pydantic_core
 
 from service import catalog
-from service.dialects import READERS
+from service.dialects import READERS, signs_of_messages
 from service.dialects.base import MAX_DEPTH
 from service.features import features
 from service.tokenizers.registry import get_tokenizer
@@ -59,8 +59,8 @@ LOOK_BACK = 64
 FEWEST_WITH_SEAM = 3
 """Newest messages in which there may be another seam: of the user, of the model, of the user."""
 
-MOST_KEPT = 8_192
-"""Beginnings; less than 1 KB each."""
+MOST_KEPT, KEPT_BYTES = 8_192, 1_024
+"""Beginnings, and what one takes of memory at most."""
 
 LISTS: Mapping[str, str] = {
     "anthropic.messages": "messages", "openai.chat": "messages", "openai.responses": "input",
@@ -116,10 +116,14 @@ class _Kept(NamedTuple):
 class Beginnings:
     """One an app. Thread-safe."""
 
-    def __init__(self, count: Count, *, shared: bool = False) -> None:
-        """`count` counts a request. Where it shares what it counts with other processes (`shared`), a conversation that
-        has grown by a tenth is counted the long way, so that they find it when its next message comes to them."""
+    def __init__(self, count: Count, max_bytes: int = MOST_KEPT * KEPT_BYTES, *, shared: bool = False) -> None:
+        """`count` counts a request; what is kept takes about `max_bytes` at most, of which 0 keeps nothing.
+
+        Where counts are `shared` with other processes, a conversation that has grown by a tenth is counted the long
+        way, so that they find it when its next message comes to them.
+        """
         self._count = count
+        self._most = min(MOST_KEPT, max_bytes // KEPT_BYTES)
         self._shared = shared
         self._seed = hashlib.sha256(secrets.token_bytes(32))
         self._kept: dict[bytes, _Kept] = {}
@@ -165,7 +169,7 @@ class Beginnings:
     def learn(self, route: bytes, body: bytes, value: Json, request: CountRequest, counted: TokenCount) -> None:
         """Keep what can be of a body that decodes to `value`, was asked for by `request`, and `counted`."""
         prompt = request.prompt
-        if prompt is None or prompt.dialect not in LISTS or not FROM_BYTES <= len(body) <= TO_BYTES:
+        if prompt is None or prompt.dialect not in LISTS or not FROM_BYTES <= len(body) <= TO_BYTES or not self._most:
             return
         wrapper = next((name for name in WRAPPERS if isinstance(value.get(name), dict)), None)
         holder, field = value if wrapper is None else value[wrapper], LISTS[prompt.dialect]
@@ -220,7 +224,7 @@ class Beginnings:
             if key not in self._kept:
                 self._tails.setdefault(start, Counter())[tail] += 1
             self._kept[key], self._seam_of[key] = kept, (start, tail)
-            if len(self._kept) > MOST_KEPT:
+            if len(self._kept) > self._most:
                 self._forget(next(iter(self._kept)))
 
     def _forget(self, key: bytes) -> None:
@@ -296,11 +300,21 @@ def _read(kept: _Kept, body: bytes, start: int, end: int) -> Newest | None:
     prompt: Prompt = READERS[kept.dialect]({LISTS[kept.dialect]: messages}, "")
     if prompt.warnings or not _begins_anew(prompt.messages) or not _is_closed(prompt.messages):
         return None
+    if _may_be_of_another_dialect(kept.dialect, messages):
+        return None
     if kept.platform is not None:
         prompt = replace(prompt, platform=kept.platform)
     asked = kept.request
     request = CountRequest(model_ref=asked.model_ref, prompt=prompt, before=asked.before, engine=asked.engine)
     return Newest(start, end, messages, request, kept.whole)
+
+
+def _may_be_of_another_dialect(dialect: str, messages: list[Json]) -> bool:
+    """Whether a dialect that was told by the messages might be another one by these, the first of which is a text."""
+    if LISTS[dialect] != "messages" or (len(messages) == 1 and len(messages[0]) == len(("role", "content"))):
+        return False
+    of_anthropic, of_openai = signs_of_messages(messages)
+    return of_openai if dialect == "anthropic.messages" else of_anthropic
 
 
 # ---------------------------------------------------------------- what may stand at a seam

@@ -102,7 +102,7 @@ def _looks_like_anthropic(body: Mapping[str, Json], provider: str | None) -> boo
     for anthropic_sign, openai_sign in (
         (not ANTHROPIC_KEYS.isdisjoint(body), not OPENAI_KEYS.isdisjoint(body)),
         _signs_of_tools(body.get("tools")),
-        _signs_of_messages(body.get("messages")),
+        signs_of_messages(body.get("messages")),
     ):
         if anthropic_sign != openai_sign:
             return anthropic_sign
@@ -115,7 +115,7 @@ def _signs_of_tools(tools: Json) -> tuple[bool, bool]:
     return any("input_schema" in row for row in rows), any("function" in row for row in rows)
 
 
-def _signs_of_messages(messages: Json) -> tuple[bool, bool]:
+def signs_of_messages(messages: Json) -> tuple[bool, bool]:
     """Whether any message is written as Anthropic's, whether any as OpenAI's."""
     rows = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
     blocks = {

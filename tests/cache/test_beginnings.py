@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.cache.beginnings import FROM_BYTES, Beginnings
+from service.cache.beginnings import FROM_BYTES, KEPT_BYTES, Beginnings
 from service.counter import Counter
 from service.dialects import anthropic, google, native, openai
 from service.dialects.base import Endpoint, read_json
@@ -273,6 +273,22 @@ async def test_what_is_wrong_with_a_new_message_is_told_from_the_beginning_of_th
     assert field in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-4o"])
+@pytest.mark.parametrize("more", [
+    [{"role": "user", "content": "And?", "refusal": None}],
+    [{"role": "user", "content": "And?"}, {"role": "tool", "content": "x"}],
+    [{"role": "user", "content": "And?"}, {"role": "assistant", "content": "x", "tool_calls": []}],
+    [{"role": "user", "content": "And?"}, {"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}]}],
+    [{"role": "user", "content": "And?"}, {"role": "assistant", "content": [{"type": "refusal", "refusal": "x"}]}],
+    [{"role": "user", "content": [{"type": "text", "text": "And?"}, {"type": "image_url", "image_url": "x"}]}],
+])
+def test_what_is_new_may_tell_of_another_dialect(model: str, more: list[Json]) -> None:
+    twin = Twin("native", model)
+    said = [{"role": "user", "content": FILLER}, {"role": "assistant", "content": "Yes."}]
+    for added in ([{"role": "user", "content": "And?"}], more):
+        twin.count(json.dumps({"model": model, "request": {"messages": [*said, *added]}}).encode())
+
+
 def test_of_a_text_nothing_is_kept() -> None:
     beginnings = Beginnings(COUNTER.count)
     body = agent("anthropic", "claude-sonnet-4-5", 3, True).replace(b"drawer", b"hunter2")
@@ -339,14 +355,15 @@ def test_where_others_are_to_find_it_a_conversation_is_counted_whole_now_and_the
     assert 30 < found[shared] < 55
 
 
-def test_no_more_is_kept_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.cache.beginnings.MOST_KEPT", 3)
-    beginnings = Beginnings(COUNTER.count)
+@pytest.mark.parametrize("most", [0, 3])
+def test_no_more_is_kept_than_there_may_be(most: int) -> None:
+    beginnings = Beginnings(COUNTER.count, most * KEPT_BYTES)
     bodies = [agent("anthropic", "claude-sonnet-4-5", questions, True) for questions in range(1, 8)]
     for body in bodies:
         assert len(body) >= FROM_BYTES
         value, _ = read_json(body)
         request = ENDPOINTS["anthropic"].read(value, {})
         beginnings.learn(b"/", body, value, request, COUNTER.count(request))
-    assert [beginnings.find(b"/", body) is not None for body in bodies] == [False] * 4 + [True] * 3
-    assert len(beginnings._kept) == len(beginnings._seam_of) == len(beginnings._tails) == 3
+    found = [beginnings.find(b"/", body) is not None for body in bodies]
+    assert found == [False] * (7 - most) + [True] * most
+    assert len(beginnings._kept) == len(beginnings._seam_of) == len(beginnings._tails) == most
