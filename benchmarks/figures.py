@@ -37,8 +37,10 @@ FIGURES = (
            "memory for one body of 16 MB, claude-sonnet-4-5", "{0} MiB, at most {1} MiB"),
     Figure("from the command to a ready service", "start", "Start and memory", "start to ready", "{0} s"),
     Figure("processor time of a text of 450 bytes", "rates", RATES, "450 B text, native", "{5} us"),
-    Figure("processor time of a conversation of 20 KB", "rates", RATES, "20 KB chat, native", "{5} us"),
-    Figure("processor time of a text of 1 MB", "rates", RATES, "1 MB text, native", "{5} us"),
+    Figure("processor time of a conversation of 20 KB", "rates", RATES, "new: 20 KB chat, native", "{1} us"),
+    Figure("the same, of which all but the last message came before", "rates", RATES, "20 KB chat, native", "{5} us"),
+    Figure("processor time of a text of 1 MB", "rates", RATES, "new: 1 MB text, native", "{1} us"),
+    Figure("the same, of which all but a few bytes came before", "rates", RATES, "1 MB text, native", "{5} us"),
     Figure("Redis, for a cached text, however long", "sizing", SIZING, "Redis, a cached text", "{0} B"),
     Figure("Redis, for a row of the ledger", "sizing", SIZING, "Redis, a ledger row", "{0} B"),
 )

@@ -84,7 +84,21 @@ def run() -> None:
         for shape, (make, size) in SHAPES.items():
             for wire, path in PATHS.items():
                 print(f"{shape + ', ' + wire:<24}" + _row(sides, path, make(wire, size)), flush=True)
-        one_text(sides["ours"])
+        with servers.ours(cache_bytes=0) as forgetful:
+            print(HEADING_NEW)
+            for shape, (make, size) in SHAPES.items():
+                for wire, path in PATHS.items():
+                    print(f"{'new: ' + shape + ', ' + wire:<29}" + _new(forgetful, path, make(wire, size)), flush=True)
+            one_text(sides["ours"], forgetful)
+
+
+def _new(server: Server, path: str, body: texts.Body) -> str:
+    """Of a server that remembers nothing: what the first request of its kind takes."""
+    template = texts.post(path, body, server.key)
+    drive(server.url, template, seconds=0.2)
+    found = [measure(server, template) for _ in range(ROUNDS)]
+    rate, cpu = (statistics.median(values) for values in zip(*((one.load.rate, one.cpu) for one in found), strict=True))
+    return f"{rate:>11.0f}{cpu * 1e6:>9.0f}"
 
 
 def _row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
@@ -112,12 +126,15 @@ def measure(server: Server, template: Template, connections: int = CONNECTIONS, 
     return Measured(load, (server.cpu_seconds() - before) / len(load.latencies))
 
 
-def one_text(server: Server) -> None:
+HEADING_NEW = f"{'nothing remembered':<29}{'requests/s':>11}{'cpu us':>9}"
+
+
+def one_text(server: Server, forgetful: Server) -> None:
     """A megabyte over HTTP, from the first byte sent to the last received, and tiktoken in the caller's process."""
     body = text_body("native", 1 << 20)
     text = str(body["text"])
     encode = get_tokenizer("o200k_base", "reference")._encoding.encode_ordinary  # type: ignore[attr-defined]
-    template = texts.post(PATHS["native"], body, server.key)
+    known, new = (texts.post(PATHS["native"], body, one.key) for one in (server, forgetful))
 
     def in_process() -> float:
         began = time.perf_counter()
@@ -125,11 +142,13 @@ def one_text(server: Server) -> None:
         return time.perf_counter() - began
 
     found = in_turns({
-        "ours": lambda: drive(server.url, template, connections=1, seconds=0.2).median,
+        "known": lambda: drive(server.url, known, connections=1, seconds=0.2).median,
+        "new": lambda: drive(forgetful.url, new, connections=1, seconds=0.2).median,
         "tiktoken": in_process,
     }, 7)
     print(
-        f"1 MB of English, gpt-4o, end to end over HTTP {statistics.median(found['ours']) * 1e3:.1f} ms; "
+        f"1 MB of English, gpt-4o, end to end over HTTP {statistics.median(found['new']) * 1e3:.1f} ms, "
+        f"{statistics.median(found['known']) * 1e3:.1f} where but for a few bytes it came before; "
         f"tiktoken.encode_ordinary in the caller's process {statistics.median(found['tiktoken']) * 1e3:.1f} ms "
-        f"(x {ratio(found['tiktoken'], found['ours']):.1f})"
+        f"(x {ratio(found['tiktoken'], found['new']):.1f} and {ratio(found['tiktoken'], found['known']):.1f})"
     )
