@@ -28,7 +28,7 @@ from service.api.routes import JsonRoute, ServiceParts
 from service.api.routing import Directory
 from service.api.usage_routes import described_usage, usage_routes
 from service.backends import STORE_THREADS, open_backends
-from service.cache.beginnings import Beginnings
+from service.beginnings import Beginnings
 from service.cache.replies import Replies
 from service.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from service.api.bodies import ARRIVED, BodyLimits, ByteBudget, Hold, drain, read_body
 from service.api.edge import exchange_of, send_error, send_json
 from service.api.operations import Count, Operation, Reply
-from service.cache.beginnings import FROM_BYTES, Beginnings, Newest
+from service.beginnings import FROM_BYTES, Beginnings, Newest
 from service.cache.replies import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
 from service.counter import Counter
 from service.dialects import native

@@ -8,7 +8,7 @@ JSON is read from left to right: only those are decoded, rendered and counted.
 
 That tokens add up at the seam has to be so for a way of rendering, and for what stands there: plain texts, calls of
 functions and their results. A request with anything else, or of another dialect, goes the long way. The two are proved
-to be equal in tests/cache/test_beginnings.py.
+to be equal in tests/test_beginnings.py.
 """
 
 from __future__ import annotations

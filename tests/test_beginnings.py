@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.cache.beginnings import FROM_BYTES, KEPT_BYTES, Beginnings
+from service.beginnings import FROM_BYTES, KEPT_BYTES, Beginnings
 from service.counter import Counter
 from service.dialects import anthropic, google, native, openai
 from service.dialects.base import Endpoint, read_json
