@@ -21,7 +21,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import pydantic_core
@@ -34,6 +34,7 @@ from service.tokenizers.registry import get_tokenizer
 from service.types import (
     Before,
     CountRequest,
+    Doubt,
     Json,
     Message,
     Part,
@@ -61,6 +62,9 @@ FEWEST_WITH_SEAM = 3
 
 MOST_KEPT, KEPT_BYTES = 8_192, 1_024
 """Beginnings, and what one takes of memory at most."""
+
+MOST_SAID = 500
+"""Characters of what is said of a request beside its messages; one of which more is said is not kept."""
 
 LISTS: Mapping[str, str] = {
     "anthropic.messages": "messages", "openai.chat": "messages", "openai.responses": "input",
@@ -142,12 +146,15 @@ class Beginnings:
         left = MOST_HASHED_BYTES
         for start, tail in self._seams(body):
             end = len(body) - tail
-            if start < end and left > 0:
-                left -= start + tail
-                kept = self._kept.get(self._key(route, body, start, end))
-                if kept is not None and kept.edition is catalog.current().edition:
-                    grown = self._shared and len(body) > GROWTH * kept.whole
-                    return None if grown else _read(kept, body, start, end)
+            if start >= end:
+                continue
+            if left <= 0:
+                break
+            left -= start + tail
+            kept = self._kept.get(self._key(route, body, start, end))
+            if kept is not None and kept.edition is catalog.current().edition:
+                grown = self._shared and len(body) > GROWTH * kept.whole
+                return None if grown else _read(kept, body, start, end)
         return None
 
     def _seams(self, body: bytes) -> Iterator[tuple[int, int]]:
@@ -330,7 +337,8 @@ def _seam(prompt: Prompt, counted: TokenCount, request: CountRequest) -> int:
     if catalog.resolve(request.model_ref or "").family.renderer not in RENDERERS:
         return 0
     can_cut = getattr(get_tokenizer(counted.tokenizer, request.engine), "can_cut", None)
-    for at in range(len(messages) - 1, 0, -1):
+    last = len(messages) - 1
+    for at in range(last, max(last - LOOK_BACK, 0), -1):
         if _begins_anew(messages[at:]) and _is_closed(messages[at:]) and _ends_a_turn(messages[at - 1], can_cut):
             return at
     return 0
@@ -385,16 +393,21 @@ def _is_plain(part: Part) -> bool:
 
 def _difference(counted: TokenCount, newest: TokenCount, field: str) -> Before | None:
     """What was counted beside the newest messages; None where that cannot be told from them."""
-    paths = [item.path for item in counted.uncounted] + [item.path for item in counted.warnings]
+    said = [(item.path, item.kind, item.reason) for item in counted.uncounted]
+    said += [(item.path, item.code, "") for item in counted.warnings]
+    if sum(map(len, chain.from_iterable(said))) > MOST_SAID:
+        return None
     if newest.uncounted or newest.warnings or newest.rules != counted.rules or newest.modalities or counted.modalities:
         return None
-    if any(f"{field}[" in path for path in paths):
+    if any(f"{field}[" in path for path, _, _ in said):
         return None
     doubts, theirs = Counter(counted.doubts), Counter(newest.doubts)
     if theirs - doubts:
         return None
+    older = [*(doubts - theirs).elements()]
+    doubt = Doubt(sum(doubt.low for doubt in older), sum(doubt.high for doubt in older), "before")
     details: Counter[Any] = Counter(dict(counted.details))
     details.subtract(newest.details)
     return Before(
-        tuple(details.items()), frozenset(), tuple((doubts - theirs).elements()), counted.uncounted, counted.warnings
+        tuple(details.items()), doubts=(doubt,) if older else (), uncounted=counted.uncounted, warnings=counted.warnings
     )

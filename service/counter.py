@@ -99,7 +99,7 @@ class Counter:
         guessed = request.guessed or not tokenizer.verified or (model is not None and model.match == "inferred")
         how, low, high = method.band(total, method.weaken(trust, guessed=guessed))
         details: tuple[tuple[Section, int], ...] = (("messages", total),) if total else ()
-        return _tell(_Facts(
+        return _told(_Facts(
             request.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None if request.single else tuple(counts),
             warnings=request.warnings,
@@ -125,7 +125,7 @@ class Counter:
         uncounted = (*before.uncounted, *rendering.uncounted)
         how, low, high = method.band(total, trust, doubts, uncounted)
         warnings = _distinct((*request.warnings, *before.warnings, *prompt.warnings, *rendering.warnings))
-        return _tell(_Facts(
+        return _told(_Facts(
             model.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None, uncounted, warnings,
             _modalities(rendering), rendering.rules, feature, doubts,
@@ -188,12 +188,25 @@ class _Facts(NamedTuple):
     doubts: tuple[Doubt, ...] = ()
 
 
-@lru_cache(4_096)
+def _told(facts: _Facts) -> TokenCount:
+    """The count of these facts. Facts that come again, as those of short texts do, give the same object: nobody may
+    change it, and what was made of it once holds."""
+    return _tell_again(facts) if is_brief(facts) else _tell(facts)
+
+
+def is_brief(said: _Facts | TokenCount) -> bool:
+    """Whether it is numbers and few words, of which many may be remembered."""
+    words = said.uncounted or said.warnings or said.counts or len(said.doubts) > FEW_DOUBTS
+    return not words and len(said.model_ref or "") <= LONGEST_REF
+
+
+FEW_DOUBTS, LONGEST_REF = 8, 200
+"""Of what is remembered; characters of a model's name."""
+
+
 def _tell(facts: _Facts) -> TokenCount:
     """The count of these facts with what follows from them: the model's names, cost and window, so that nothing after
-    this resolves a name again. Facts that come again, as those of short texts do, give the same object: nobody may
-    change it, and what was made of it once holds.
-    """
+    this resolves a name again."""
     model = None if facts.model_ref is None else catalog.resolve(facts.model_ref)
     named: dict[str, Any] = {} if model is None else {
         "model": model.model_id, "model_ref": model.model_ref, "model_match": model.match,
@@ -207,6 +220,9 @@ def _tell(facts: _Facts) -> TokenCount:
         feature=facts.feature, modalities=dict(facts.modalities), engine=facts.engine, doubts=facts.doubts,
         **named,
     )
+
+
+_tell_again = lru_cache(4_096)(_tell)
 
 
 def _distinct(warnings: Iterable[Warned]) -> tuple[Warned, ...]:

@@ -10,7 +10,7 @@ from typing import Protocol
 from pydantic_core import to_json
 
 from service import catalog
-from service.counter import Counter
+from service.counter import Counter, is_brief
 from service.dialects import native
 from service.dialects.base import Endpoint
 from service.errors import ServiceError
@@ -49,6 +49,8 @@ class Wordings:
 
     def of(self, count: TokenCount, make: Callable[[TokenCount], Reply]) -> Reply:
         """What `make` makes of a count."""
+        if not is_brief(count):
+            return make(count)
         reply = self._known.get(id(count))  # as long as it is kept, so is its count: no other has that id
         if reply is None:
             if len(self._known) >= REMEMBERED:
@@ -57,7 +59,7 @@ class Wordings:
         return reply
 
 
-REMEMBERED = 4_096
+REMEMBERED = 2_048
 """Replies of an endpoint, some 3 KB each."""
 
 
