@@ -96,6 +96,19 @@ def test_two_hundred_slow_clients_are_let_go_and_keep_nobody_waiting() -> None:
         assert value(metrics, "tallystick_rejections_total", code="body_timeout") == 100
 
 
+def test_headers_that_begin_behind_a_request_have_no_more_time_than_others() -> None:
+    short = b"POST /v1/countTokens HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
+    large = json.dumps({"tokenizer": "o200k_base", "text": "hello " * 20_000}).encode()
+    long = b"POST /v1/countTokens HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (len(large), large)
+    with running_server(warm="o200k_base", header_seconds=1, keep_alive_seconds=60) as server, ExitStack() as stack:
+        for request in (short, long):
+            connection = stack.enter_context(connect(server))
+            connection.sendall(request + b"POST /v1/countTok")
+            first, _, rest = answer_of(connection).partition(b"}HTTP/1.1 ")
+            assert first.startswith(b"HTTP/1.1 200 ")
+            assert rest.startswith(b"408 ")
+
+
 def test_others_are_answered_while_two_hundred_are_slow() -> None:
     with running_server(warm="o200k_base", header_seconds=30) as server, connections(server, 200) as slow:
         for connection in slow:
