@@ -93,7 +93,7 @@ def _open_ledger(settings: Settings, metrics: Metrics) -> Ledger:
     store: LedgerStore = MemoryLedger(keep_seconds)
     if settings.redis_url is not None:
         store = RedisLedger(lambda: _connect(settings, LEDGER_SECONDS, STORE_THREADS), keep_seconds)
-    return Ledger(store, metrics, keep_seconds)
+    return Ledger(store, metrics, keep_seconds, alone=settings.workers == 1)
 
 
 def cache_key(settings: Settings) -> bytes:

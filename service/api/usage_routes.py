@@ -151,7 +151,7 @@ def usage_page(ledger: Ledger, clock: Callable[[], datetime] = utc_now) -> Calla
             if failure is not None:
                 raise Overloaded("The ledger cannot be read at the moment: no number is better than a part of it.")
             return usage_exposition(question.groups, shown)
-        return _json(usage_json(question, shown, ledger.store.where, failure))
+        return _json(usage_json(question, shown, ledger.store.where, failure, alone=ledger.alone))
 
     return respond
 
@@ -166,7 +166,7 @@ def drift_page(ledger: Ledger, clock: Callable[[], datetime] = utc_now) -> Calla
             for column, amount in enumerate(amounts):
                 total[column] += amount
         drifts = [Drift(*key, dict(zip(DRIFT_COLUMNS, sums[key], strict=True))) for key in sorted(sums)]
-        return _json(drift_json(span, drifts, ledger.store.where, failure))
+        return _json(drift_json(span, drifts, ledger.store.where, failure, alone=ledger.alone))
 
     return respond
 

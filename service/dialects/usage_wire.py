@@ -157,7 +157,10 @@ def amounts(sums: Mapping[str, int]) -> dict[str, Json]:
     return shown
 
 
-def usage_json(question: Question, rows: list[ReportRow], where: str, failure: str | None) -> Json:
+def usage_json(
+    question: Question, rows: list[ReportRow], where: str, failure: str | None, *, alone: bool = True
+) -> Json:
+    """`alone`: no other process counts as well. Where one does, what is in the memory of this one is a part."""
     span = question.span
     note = NOTE_UNREAD if failure else NOTE_MEMORY if where == "memory" else None
     return {
@@ -165,8 +168,12 @@ def usage_json(question: Question, rows: list[ReportRow], where: str, failure: s
         "time_zone": span.zone.key, "group_by": list(question.groups),
         "rows": [{**_keys(row, question.groups), **amounts(row.sums)} for row in rows],
         "total": amounts(total_of(rows)),
-        "kept_in": where, "complete": failure is None, "note": note,
+        "kept_in": where, "complete": _is_complete(where, failure, alone=alone), "note": note,
     }
+
+
+def _is_complete(where: str, failure: str | None, *, alone: bool) -> bool:
+    return failure is None and (alone or where != "memory")
 
 
 def _keys(row: ReportRow, groups: tuple[Group, ...]) -> dict[str, Json]:
@@ -198,7 +205,9 @@ def _cell(value: Json) -> Json:
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
-def drift_json(span: Range, drifts: Iterable[Drift], where: str, failure: str | None) -> Json:
+def drift_json(
+    span: Range, drifts: Iterable[Drift], where: str, failure: str | None, *, alone: bool = True
+) -> Json:
     return {
         "from": instant_of(span.start, span.zone).isoformat(), "to": instant_of(span.end, span.zone).isoformat(),
         "families": [
@@ -206,5 +215,5 @@ def drift_json(span: Range, drifts: Iterable[Drift], where: str, failure: str | 
              "ratio": None if drift.ratio is None else round(drift.ratio, 6)}
             for drift in drifts
         ],
-        "kept_in": where, "complete": failure is None,
+        "kept_in": where, "complete": _is_complete(where, failure, alone=alone),
     }

@@ -99,11 +99,13 @@ class _Together:
 
 @dataclass(slots=True)
 class Ledger:
-    """One an app. `keep_seconds` is how long the store keeps what it was given."""
+    """One an app. `keep_seconds` is how long the store keeps what it was given; `alone` says that no other process
+    counts for the same callers."""
 
     store: LedgerStore
     events: LedgerEvents
     keep_seconds: int
+    alone: bool = True
     clock: Callable[[], float] = time.time
     _notes: deque[_Counted | tuple[str, Billed, int]] = field(default_factory=deque)
     _rows: dict[Account, Sums] = field(default_factory=dict)

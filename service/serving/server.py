@@ -33,6 +33,8 @@ def serve(settings: Settings) -> int:
     configure_logs(settings.log_level)
     if budgets and settings.workers > 1 and settings.redis_url is None:
         LOG.warning("each worker keeps budgets of its own: set TALLYSTICK_REDIS_URL for one account")
+    if settings.workers > 1 and settings.redis_url is None:
+        LOG.info("each worker keeps a ledger of its own: set TALLYSTICK_REDIS_URL for one /v1/usage")
     _raise_file_limit()
     signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)  # from here on a stop is orderly: they wait for who takes them
     listener = open_listener(settings.host, settings.port)

@@ -54,6 +54,12 @@ async def test_counts_of_every_wire_show_up() -> None:
     assert "TALLYSTICK_REDIS_URL" in found["note"]
 
 
+async def test_what_one_of_several_workers_remembers_is_a_part() -> None:
+    async with client_of(make_app(workers=2)) as client:
+        assert (await usage_of(client))["complete"] is False
+        assert (await client.get("/v1/usage/drift")).json()["complete"] is False
+
+
 async def test_answers_given_again_and_decisions() -> None:
     """An answer out of the cache is a call like any other; comparing models is none."""
     body = {"model": "gpt-4o", "text": "hello there " * 500}
