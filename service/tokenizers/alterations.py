@@ -121,7 +121,7 @@ def align(text: str, seen: str, alteration: Alteration) -> Alignment:
             starts.extend(range(at, end))
             ends.extend(range(at + 1, end + 1))
         elif made:
-            starts.extend([at] * len(made))
+            starts.extend([at if starts else 0] * len(made))  # all that vanished in front belongs to all of them
             ends.extend([end] * len(made))
         elif ends:
             ends[-1] = end

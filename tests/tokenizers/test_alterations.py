@@ -68,6 +68,13 @@ def test_an_unexplained_change_is_told_as_one() -> None:
     assert align("abc", "", Alteration()).starts.tolist() == []
 
 
+def test_what_vanished_in_front_belongs_to_all_that_changed_together() -> None:
+    row = alteration_of("claude-v3")
+    text = "\ue000\xa0\u1161"
+    found = align(text, row.normalise(text), row)
+    assert (found.starts.tolist(), found.ends.tolist()) == ([0, 0], [3, 3])
+
+
 @pytest.mark.parametrize("name", ALTERATIONS)
 @unhurried
 @given(text=odd_texts())
