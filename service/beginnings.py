@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import pydantic_core
 
 from service import catalog
-from service.dialects import READERS, signs_of_messages
-from service.dialects.base import MAX_DEPTH
+from service.dialects import READERS, infer_dialect, signs_of_messages
+from service.dialects.base import MAX_DEPTH, check_depth
 from service.features import features
 from service.tokenizers.registry import get_tokenizer
 from service.types import (
@@ -72,9 +72,6 @@ LISTS: Mapping[str, str] = {
 }
 """Dialect -> the list that grows."""
 
-WRAPPERS = ("request", "generateContentRequest")
-"""Fields in which a body may have the request that has the list."""
-
 RENDERERS = frozenset({"anthropic", "openai", "google"})
 """Those that render a message of the user, and all after it, as if nothing stood before them."""
 
@@ -92,13 +89,14 @@ Count = Callable[[CountRequest], TokenCount]
 
 class Newest(NamedTuple):
     """The newest messages of a body: where their bytes are, decoded, and as a request that has them alone and what
-    came `before` them. `whole` as of what is kept."""
+    came `before` them. `whole` and `levels` as of what is kept."""
 
     start: int
     end: int
     messages: list[Json]
     request: CountRequest
     whole: int
+    levels: int
 
     def tells_all(self, counted: TokenCount) -> bool:
         """Whether nothing was said of the newest messages: it would say where they are in what was read of them."""
@@ -108,13 +106,14 @@ class Newest(NamedTuple):
 
 class _Kept(NamedTuple):
     """What a body was asked for, without its messages; what it says is of this edition of the catalog. `whole` are the
-    bytes that the conversation had when all of it was counted."""
+    bytes that the conversation had when all of it was counted, `levels` those of nesting around its list."""
 
     edition: object
     request: CountRequest
     dialect: str
     platform: str | None
     whole: int
+    levels: int
 
 
 class Beginnings:
@@ -178,20 +177,19 @@ class Beginnings:
         prompt = request.prompt
         if prompt is None or prompt.dialect not in LISTS or not FROM_BYTES <= len(body) <= TO_BYTES or not self._most:
             return
-        wrapper = next((name for name in WRAPPERS if isinstance(value.get(name), dict)), None)
-        holder, field = value if wrapper is None else value[wrapper], LISTS[prompt.dialect]
-        messages, at = holder.get(field), _seam(prompt, counted, request)
-        if not at or not isinstance(messages, list) or len(messages) != len(prompt.messages):
+        at, names = _seam(prompt, counted, request), _names_of_list(prompt)
+        messages = value
+        for name in names:
+            messages = messages.get(name) if isinstance(messages, dict) else None
+        if not at or not names or not isinstance(messages, list) or len(messages) != len(prompt.messages):
             return
         start = _start(body, 0, len(body), messages[at:])
         end = None if start is None else _end_of_list(body, start)
-        if start is None or end is None:
+        if start is None or end is None or not _keeps_its_dialect(value, names, messages[:at], request):
             return
-        seamed = {**holder, field: [*messages[:at], SEAM]}
-        if wrapper is not None:
-            seamed = {**value, wrapper: seamed}
+        seamed = _with_list(value, names, [*messages[:at], SEAM])
         if _decode(b'%b"%b"%b' % (body[:start], SEAM.encode(), body[end:])) == seamed:
-            self._learn(route, body, Newest(start, end, messages[at:], request, len(body)), counted)
+            self._learn(route, body, Newest(start, end, messages[at:], request, len(body), len(names)), counted)
 
     def learn_more(self, route: bytes, body: bytes, newest: Newest, counted: TokenCount) -> None:
         """The same of a body whose newest messages were found and counted: the seam may be in them now."""
@@ -212,7 +210,8 @@ class Beginnings:
         request, prompt = newest.request, newest.request.prompt
         assert prompt is not None
         bare = CountRequest(model_ref=request.model_ref, engine=request.engine)
-        kept = _Kept(catalog.current().edition, bare, prompt.dialect, prompt.platform, newest.whole)
+        edition = catalog.current().edition
+        kept = _Kept(edition, bare, prompt.dialect, prompt.platform, newest.whole, newest.levels)
         alone = _read(kept, body, newest.start, newest.end)
         if alone is None or alone.messages != newest.messages:
             return
@@ -299,11 +298,11 @@ def _decode(content: bytes) -> Json:
 
 def _read(kept: _Kept, body: bytes, start: int, end: int) -> Newest | None:
     content = body[start:end]
-    if content.count(b"{") + content.count(b"[") > MAX_DEPTH:  # may be nested too deeply: the long way looks
-        return None
     messages = _decode(b"[%b]" % content)
     if not isinstance(messages, list):
         return None
+    if content.count(b"{") + content.count(b"[") + kept.levels > MAX_DEPTH - 1:
+        check_depth(messages, MAX_DEPTH - kept.levels)
     prompt: Prompt = READERS[kept.dialect]({LISTS[kept.dialect]: messages}, "")
     if prompt.warnings or not _begins_anew(prompt.messages) or not _is_closed(prompt.messages):
         return None
@@ -313,7 +312,30 @@ def _read(kept: _Kept, body: bytes, start: int, end: int) -> Newest | None:
         prompt = replace(prompt, platform=kept.platform)
     asked = kept.request
     request = CountRequest(model_ref=asked.model_ref, prompt=prompt, before=asked.before, engine=asked.engine)
-    return Newest(start, end, messages, request, kept.whole)
+    return Newest(start, end, messages, request, kept.whole, kept.levels)
+
+
+def _names_of_list(prompt: Prompt) -> list[str]:
+    """The fields that lead to the list which the messages were read from; none where it is no list, or another."""
+    path, bracket, rest = prompt.messages[0].path.rpartition("[0]") if prompt.messages else ("", "", "")
+    names = path.split(".") if bracket and not rest else []
+    return names if names and names[-1] == LISTS[prompt.dialect] else []
+
+
+def _with_list(value: Json, names: Sequence[str], messages: list[Json]) -> Json:
+    """The decoded body with another list."""
+    name, *others = names
+    return {**value, name: _with_list(value[name], others, messages) if others else messages}
+
+
+def _keeps_its_dialect(value: Json, names: Sequence[str], older: list[Json], request: CountRequest) -> bool:
+    """Whether the messages before the seam tell the same dialect alone, where messages may tell it."""
+    if names[-1] != "messages" or request.prompt is None:
+        return True
+    holder = _with_list(value, names, older)
+    for name in names[:-1]:
+        holder = holder[name]
+    return infer_dialect(holder, catalog.resolve(request.model_ref or "").provider_id) == request.prompt.dialect
 
 
 def _may_be_of_another_dialect(dialect: str, messages: list[Json]) -> bool:
@@ -357,8 +379,8 @@ def _ends_a_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -
     running text, may be cut from the next, which begins with a line break."""
     if not message.parts or message.role not in ("assistant", "tool", "user"):
         return False
-    if message.role == "user" and not all(type(part) is ToolResult for part in message.parts):
-        return False
+    if message.role != "assistant" and not all(type(part) is ToolResult for part in message.parts):
+        return False  # a text of a tool is, to Claude, one of the user's
     last = message.parts[-1]
     end = last.text[-1:] if isinstance(last, Text) else ">"
     return bool(end) and (can_cut is None or can_cut(end, "\n"))

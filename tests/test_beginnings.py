@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -287,6 +288,99 @@ def test_what_is_new_may_tell_of_another_dialect(model: str, more: list[Json]) -
     said = [{"role": "user", "content": FILLER}, {"role": "assistant", "content": "Yes."}]
     for added in ([{"role": "user", "content": "And?"}], more):
         twin.count(json.dumps({"model": model, "request": {"messages": [*said, *added]}}).encode())
+
+
+@pytest.mark.parametrize("model", ["claude-3-haiku-20240307", "claude-sonnet-4-5", "claude-opus-4-8"])
+@pytest.mark.parametrize("last", [
+    {"role": "tool", "content": "It is here."},
+    {"role": "user", "content": "It is here."},
+    {"role": "system", "content": "It is here."},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "It is here."}]},
+    {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "c", "content": "here"}, {"type": "text", "text": "It is here."},
+    ]},
+])
+def test_a_seam_is_where_a_turn_ends_whoever_said_what_stands_before(model: str, last: Json) -> None:
+    twin = Twin("anthropic", model)
+    call = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    said = [{"role": "user", "content": FILLER}, {"role": "assistant", "content": [call]}, last]
+    for text in ("And?", " And", "1", "\nx", "x"):
+        body = {"model": model, "messages": [*said, {"role": "user", "content": text}]}
+        twin.count(json.dumps(body).encode())
+
+
+ASKED = [{"role": "user", "content": FILLER}, {"role": "assistant", "content": "Yes."},
+         {"role": "user", "content": "And?"}]
+LONGER = [*ASKED[:2], {"role": "user", "content": "And so on and so forth for a very long time?"}]
+IN_PARTS = [{"role": "user", "parts": [{"text": FILLER}]}, {"role": "model", "parts": [{"text": "Yes."}]},
+            {"role": "user", "parts": [{"text": "And?"}]}]
+MORE_PARTS = [*IN_PARTS[:2], {"role": "user", "parts": [{"text": "And so on and so forth for ever?"}]}]
+CALLED = [{"type": "tool_use", "id": "c", "name": "look", "input": {"q": 1}}]
+ANSWERED = [{"type": "tool_result", "tool_use_id": "c", "content": "x"}]
+CALLS = [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+MESSAGES, NATIVE, LITELLM = "/v1/messages/count_tokens", "/v1/countTokens", "/utils/token_counter"
+RESPONSES, GEMINI = "/v1/responses/input_tokens", "/v1beta/models/gemini-2.5-flash:countTokens"
+CLAUDE, GPT, FLASH = ({"model": name} for name in ("claude-sonnet-4-5", "gpt-4o", "gemini-2.5-flash"))
+WRAPPERS = ("request", "generateContentRequest", "generate_content_request")
+
+
+def nested(levels: int) -> Json:
+    value: Json = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": value}]}
+
+
+def histories() -> Iterator[tuple[str, Json, Json]]:
+    """A path, a body that is sent there before, and one that is sent after it."""
+    for path, rest, field in ((MESSAGES, CLAUDE, "messages"), (LITELLM, GPT, "messages"), (RESPONSES, GPT, "input")):
+        for wrapper in WRAPPERS:  # a list beside the one that is counted
+            asked = {**rest, field: ASKED}
+            yield path, {**asked, wrapper: {field: ASKED}}, {**asked, wrapper: {field: LONGER}}
+    for wrapper in WRAPPERS:
+        one, other = ({wrapper: {"contents": IN_PARTS}, "contents": last} for last in (IN_PARTS, MORE_PARTS))
+        yield GEMINI, one, other
+        yield NATIVE, {**FLASH, "request": one}, {**FLASH, "request": other}
+    for model, said in (  # a dialect that was told by messages which are no longer there
+        (GPT, [{"role": "assistant", "content": CALLED}, {"role": "user", "content": ANSWERED}]),
+        (CLAUDE, [{"role": "assistant", "content": None, "tool_calls": CALLS},
+                  {"role": "tool", "tool_call_id": "c", "content": "x"}]),
+    ):
+        yield NATIVE, {**model, "request": {"messages": [*ASKED, *said]}}, {**model, "request": {"messages": ASKED}}
+    # a list that is not read, in which something is wrong
+    wrong = {"messages": [1, 2, {"role": "user", "content": 5}]}
+    yield MESSAGES, {**CLAUDE, "messages": ASKED, "request": wrong}, {**CLAUDE, "messages": ASKED}
+    for levels in range(92, 99):
+        before, after = {"messages": ASKED}, {"messages": [*ASKED, nested(levels)]}
+        yield MESSAGES, {**CLAUDE, **before}, {**CLAUDE, **after}
+        yield NATIVE, {**CLAUDE, "request": before}, {**CLAUDE, "request": after}
+
+
+@pytest.mark.parametrize(("path", "before", "after"), [*histories()])
+async def test_what_came_before_changes_no_answer(path: str, before: Json, after: Json) -> None:
+    async with client_of(make_app()) as ours, client_of(make_app(cache_bytes=0)) as fresh:
+        for body in (before, before, after, after):
+            one, other = await ours.post(path, json=body), await fresh.post(path, json=body)
+            ids = re.compile(rb'"request_?[iI]d": ?"[^"]*"')
+            assert (one.status_code, ids.sub(b"", one.content)) == (other.status_code, ids.sub(b"", other.content))
+            assert one.headers.get("x-tallystick-method") == other.headers.get("x-tallystick-method")
+
+
+@pytest.mark.parametrize("media", ["image/png", "multipart/form-data; boundary=x", "application/octet-stream"])
+async def test_a_conversation_in_a_file_is_refused_though_it_is_known(media: str) -> None:
+    body = agent("anthropic", "claude-sonnet-4-5", 3, True)
+    async with client_of(make_app()) as client:
+        for _ in range(2):
+            assert (await client.post(MESSAGES, content=body)).status_code == 200
+        assert (await client.post(MESSAGES, content=body, headers={"content-type": media})).status_code == 415
+
+
+async def test_a_path_with_a_question_mark_is_no_query() -> None:
+    body = json.dumps({"contents": IN_PARTS}).encode()
+    async with client_of(make_app()) as client:
+        for _ in range(2):
+            assert (await client.post(f"{GEMINI}?Z:countTokens?", content=body)).status_code == 200
+        assert (await client.post(f"{GEMINI}%3FZ:countTokens", content=body)).status_code == 404
 
 
 def test_however_many_doubts_there_are_one_is_kept() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -19,8 +20,10 @@ from service.dialects.base import Wire, read_json
 from service.errors import BodyTimeout, InvalidRequest, ServiceError, UnsupportedMedia
 from service.ledger.ledger import Ledger
 from service.metrics import Metrics
-from service.types import Json, Warned
+from service.types import Json, TokenCount, Warned
 from service.workers import Workers
+
+LOG = logging.getLogger("tallystick")
 
 DRAIN_FACTOR = 8
 """A refused body is read and dropped up to so many times the limit, so that its sender gets to see the answer."""
@@ -144,7 +147,7 @@ class JsonRoute:
 
     def _find_newest(self, sent: _Sent) -> _Asked | None:
         """What is new in a conversation that was counted before; None for anything else."""
-        if not self._grows or sent.media == "text/plain" or len(sent.body) < FROM_BYTES:
+        if not self._grows or len(sent.body) < FROM_BYTES or sent.media == "text/plain" or is_file(sent.media):
             return None
         try:
             newest = self.service.beginnings.find(sent.place, sent.body)
@@ -157,7 +160,7 @@ class JsonRoute:
         if media == "text/plain" and self.takes_text:
             value, warnings = read_plain(sent.body, sent.content_type, sent.scope["query_string"])
             return _Asked(self.operation.read(value, sent.scope["path_params"], warnings))
-        if media.startswith(("multipart/", "image/", "audio/", "video/")) or media == "application/octet-stream":
+        if is_file(media):
             raise UnsupportedMedia("Send JSON (Content-Type: application/json).")
         value, warnings = read_json(sent.body)  # curl -d says form-urlencoded, some SDKs nothing: the body decides
         question = self.operation.read(value, sent.scope["path_params"], warnings)
@@ -167,16 +170,23 @@ class JsonRoute:
         reply: Reply = self.operation.answer(asked.question)
         if not self._grows:
             return reply
-        counted, newest, beginnings = reply.counts[0], asked.newest, self.service.beginnings
-        if newest is not None:
-            if not newest.tells_all(counted):
-                return self._answer(sent, self._read_all(sent))
-            self.service.metrics.looked_up("conversation", "hit")
-            beginnings.learn_more(sent.place, sent.body, newest, counted)
-        elif asked.value is not None and len(sent.body) >= FROM_BYTES:
-            self.service.metrics.looked_up("conversation", "miss")
-            beginnings.learn(sent.place, sent.body, asked.value, asked.question, counted)
+        if asked.newest is not None and not asked.newest.tells_all(reply.counts[0]):
+            return self._answer(sent, self._read_all(sent))
+        try:
+            self._learn(sent, asked, reply.counts[0])
+        except Exception:  # what was counted is right all the same
+            LOG.exception("a conversation was not learnt")
         return reply
+
+    def _learn(self, sent: _Sent, asked: _Asked, counted: TokenCount) -> None:
+        """Keep what helps to count the next version of a conversation."""
+        beginnings, looked_up = self.service.beginnings, self.service.metrics.looked_up
+        if asked.newest is not None:
+            looked_up("conversation", "hit")
+            beginnings.learn_more(sent.place, sent.body, asked.newest, counted)
+        elif asked.value is not None and len(sent.body) >= FROM_BYTES:
+            looked_up("conversation", "miss")
+            beginnings.learn(sent.place, sent.body, asked.value, asked.question, counted)
 
 
 class _Asked(NamedTuple):
@@ -198,11 +208,17 @@ class _Sent:
         self.content_type = content_type
         self.scope = scope
         self.media = content_type.partition(";")[0].strip().lower()
-        self.place = b"%b?%b" % (scope["path"].encode("utf-8", "surrogatepass"), scope["query_string"])
+        path = scope["path"].encode("utf-8", "surrogatepass")
+        self.place = b"%d|%b?%b" % (len(path), path, scope["query_string"])  # a path may hold a question mark
 
 
 HEADERS = {name.encode(): name for name in ("content-encoding", "content-length", "content-type", "expect")}
 """Those that say what a body is."""
+
+
+def is_file(media: str) -> bool:
+    """Whether this type is of a file, which a body must not be."""
+    return media.startswith(("multipart/", "image/", "audio/", "video/")) or media == "application/octet-stream"
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

@@ -70,10 +70,10 @@ def _refuse_constant(name: str) -> Json:
     raise InvalidRequest(f"The body is not valid JSON: {name} is not a JSON number.")
 
 
-def check_depth(value: Json) -> None:
-    """Raise InvalidRequest where `value` is nested deeper than MAX_DEPTH. No recursion, so it cannot overflow."""
+def check_depth(value: Json, levels: int = MAX_DEPTH) -> None:
+    """Raise InvalidRequest where `value` is nested deeper. No recursion, so it cannot overflow."""
     level: list[Json] = [value] if isinstance(value, (dict, list)) else []
-    for _ in range(MAX_DEPTH):
+    for _ in range(levels):
         level = [
             child
             for node in level
