@@ -6,9 +6,8 @@ list, a keyed hash of the bytes up to the one and of the others, and what all of
 kept. Of a body that has the same bytes in both places, what stands between them is messages and nothing else, since
 JSON is read from left to right: only those are decoded, rendered and counted.
 
-That tokens add up at the seam has to be so for a way of rendering, and for what stands there: plain texts, calls of
-functions and their results. A request with anything else, or of another dialect, goes the long way. The two are proved
-to be equal in tests/test_beginnings.py.
+Where tokens add up is said by `service.seams`. A request with anything else, or of another dialect, goes the long way;
+tests/test_beginnings.py proves the two to be equal.
 """
 
 from __future__ import annotations
@@ -30,19 +29,14 @@ from service import catalog
 from service.dialects import READERS, infer_dialect, signs_of_messages
 from service.dialects.base import MAX_DEPTH, check_depth
 from service.features import features
-from service.tokenizers.registry import get_tokenizer
+from service.seams import LOOK_BACK, begins_anew, find_seam, is_closed
 from service.types import (
     Before,
     CountRequest,
     Doubt,
     Json,
-    Message,
-    Part,
     Prompt,
-    Text,
     TokenCount,
-    ToolCall,
-    ToolResult,
 )
 
 FROM_BYTES, TO_BYTES = 1 << 12, 1 << 20
@@ -53,9 +47,6 @@ MOST_HASHED_BYTES = 1 << 20
 
 GROWTH = 1.1
 """Of a conversation, between two times that it is counted the long way where others are to find it."""
-
-LOOK_BACK = 64
-"""Messages, from the last one back, before which a seam is looked for."""
 
 FEWEST_WITH_SEAM = 3
 """Newest messages in which there may be another seam: of the user, of the model, of the user."""
@@ -71,9 +62,6 @@ LISTS: Mapping[str, str] = {
     "google.generateContent": "contents",
 }
 """Dialect -> the list that grows."""
-
-RENDERERS = frozenset({"anthropic", "openai", "google"})
-"""Those that render a message of the user, and all after it, as if nothing stood before them."""
 
 OPENINGS: Mapping[str, bytes] = {name: b'{"%b"' % name.encode() for name in ("role", "parts", "content", "type")}
 """First field of a message -> how it begins, as clients write it. Others are not found, and counted as ever."""
@@ -177,7 +165,7 @@ class Beginnings:
         prompt = request.prompt
         if prompt is None or prompt.dialect not in LISTS or not FROM_BYTES <= len(body) <= TO_BYTES or not self._most:
             return
-        at, names = _seam(prompt, counted, request), _names_of_list(prompt)
+        at, names = find_seam(prompt, counted, request), _names_of_list(prompt)
         messages = value
         for name in names:
             messages = messages.get(name) if isinstance(messages, dict) else None
@@ -196,7 +184,7 @@ class Beginnings:
         request = newest.request
         if request.prompt is None or len(newest.messages) < FEWEST_WITH_SEAM:
             return
-        at = _seam(request.prompt, counted, request)
+        at = find_seam(request.prompt, counted, request)
         start = _start(body, newest.start, newest.end, newest.messages[at:]) if at else None
         if start is None:
             return
@@ -304,7 +292,7 @@ def _read(kept: _Kept, body: bytes, start: int, end: int) -> Newest | None:
     if content.count(b"{") + content.count(b"[") + kept.levels > MAX_DEPTH - 1:
         check_depth(messages, MAX_DEPTH - kept.levels)
     prompt: Prompt = READERS[kept.dialect]({LISTS[kept.dialect]: messages}, "")
-    if prompt.warnings or not _begins_anew(prompt.messages) or not _is_closed(prompt.messages):
+    if prompt.warnings or not begins_anew(prompt.messages) or not is_closed(prompt.messages):
         return None
     if _may_be_of_another_dialect(kept.dialect, messages):
         return None
@@ -346,71 +334,7 @@ def _may_be_of_another_dialect(dialect: str, messages: list[Json]) -> bool:
     return of_openai if dialect == "anthropic.messages" else of_anthropic
 
 
-# ---------------------------------------------------------------- what may stand at a seam
-
-
-def _seam(prompt: Prompt, counted: TokenCount, request: CountRequest) -> int:
-    """The last message before which there may be a seam, 0 where there is none."""
-    messages = prompt.messages
-    if prompt.output is not None or prompt.tool_choice.mode not in ("auto", "none"):
-        return 0  # a schema's name is echoed by each turn; a forced call costs less behind a result
-    if not all(_is_plain(part) for message in messages for part in message.parts):
-        return 0
-    if catalog.resolve(request.model_ref or "").family.renderer not in RENDERERS:
-        return 0
-    can_cut = getattr(get_tokenizer(counted.tokenizer, request.engine), "can_cut", None)
-    last = len(messages) - 1
-    for at in range(last, max(last - LOOK_BACK, 0), -1):
-        if _begins_anew(messages[at:]) and _is_closed(messages[at:]) and _ends_a_turn(messages[at - 1], can_cut):
-            return at
-    return 0
-
-
-def _begins_anew(messages: Sequence[Message]) -> bool:
-    """Whether the first one is a text of the user's."""
-    first = messages[0] if messages else None
-    return first is not None and first.role == "user" and bool(first.parts) and all(
-        type(part) is Text and bool(part.text) for part in first.parts
-    )
-
-
-def _ends_a_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -> bool:
-    """Whether it is the model's, or what functions answered it; says something in the end; and, where turns are one
-    running text, may be cut from the next, which begins with a line break."""
-    if not message.parts or message.role not in ("assistant", "tool", "user"):
-        return False
-    if message.role != "assistant" and not all(type(part) is ToolResult for part in message.parts):
-        return False  # a text of a tool is, to Claude, one of the user's
-    last = message.parts[-1]
-    end = last.text[-1:] if isinstance(last, Text) else ">"
-    return bool(end) and (can_cut is None or can_cut(end, "\n"))
-
-
-def _is_closed(messages: Sequence[Message]) -> bool:
-    """Whether all is plain, and every result is of a call among them."""
-    calls: set[str] = set()
-    for message in messages:
-        if message.role not in ("user", "assistant", "tool"):
-            return False
-        for part in message.parts:
-            if not _is_plain(part):
-                return False
-            if isinstance(part, ToolCall):
-                calls.add(part.call_id)
-            elif isinstance(part, ToolResult) and part.call_id not in calls:
-                return False
-    return True
-
-
-def _is_plain(part: Part) -> bool:
-    """Whether it is rendered as it is, whatever stands before and after it."""
-    if isinstance(part, Text):
-        return not part.thought and not part.citations
-    if isinstance(part, ToolCall):
-        return not (part.hosted or part.replayed or part.item_id or part.signature)
-    if isinstance(part, ToolResult):
-        return not part.hosted and all(type(inner) is Text and _is_plain(inner) for inner in part.parts)
-    return False
+# ---------------------------------------------------------------- tokens
 
 
 def _difference(counted: TokenCount, newest: TokenCount, field: str) -> Before | None:
