@@ -20,7 +20,7 @@ install: $(INSTALLED)  ## make .venv from the locked requirements
 run: $(INSTALLED)  ## serve on http://127.0.0.1:8080 (TALLYSTICK_HOST, TALLYSTICK_PORT)
 	@exec .venv/bin/tallystick serve
 
-test: $(INSTALLED)  ## run the tests; ARGS="tests/test_app.py -k body" for some of them
+test: $(INSTALLED)  ## run the tests; ARGS="tests/api/test_app.py -k body" for some of them
 	@$(PYTHON) -m pytest $(ARGS)
 
 lint: $(INSTALLED)  ## ruff
@@ -53,11 +53,11 @@ soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of m
 	@$(PYTHON) -m benchmarks.soak $(or $(SECONDS),60)
 
 chaos: $(INSTALLED)  ## break things under a checked load, and write OUT=deploy/RELIABILITY.md; PARTS="redis cluster"
-	@$(PYTHON) -m chaos $(if $(OUT),--output "$(OUT)") $(PARTS)
+	@$(PYTHON) -m tests.chaos $(if $(OUT),--output "$(OUT)") $(PARTS)
 
 fuzz: $(INSTALLED)  ## compare the tokenizers with their references on random texts: SECONDS=600
-	@$(PYTHON) -m scripts.fuzz_words --seconds $(or $(SECONDS),60)
-	@$(PYTHON) -m scripts.fuzz_tiling --seconds $(or $(SECONDS),60) $(ARGS)
+	@$(PYTHON) -m scripts.fuzz_bpe_kernel --seconds $(or $(SECONDS),60)
+	@$(PYTHON) -m scripts.fuzz_claude --seconds $(or $(SECONDS),60) $(ARGS)
 
 conformance: $(INSTALLED)  ## ask every operation of /openapi.json by schemathesis, as four callers: CASES=200 random ones each
 	@$(PYTHON) -m tests.security.conformance --cases $(or $(CASES),200) $(ARGS)

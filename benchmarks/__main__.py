@@ -20,7 +20,7 @@ PARTS: Mapping[str, str] = {
     "probes": "Probes beside large bodies",
     "growth": "Growth",
     "shared": "The shared cache",
-    "tiling": "Claude 3 and later",
+    "claude": "Claude 3 and later",
     "litellm": "LiteLLM's proxy",
 }
 """Name of the module that measures -> what its results are called."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.shared import prose
-from tests.live import ROOT
+from tests.support.live import ROOT
 
 MODEL = "gpt-4o"
 MEGABYTES = 300

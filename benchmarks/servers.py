@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.access.keys import FileStore, make_key
-from tests.live import ROOT, running_server
+from service.auth.keys import FileStore, make_key
+from tests.support.live import ROOT, running_server
 
 CORES = sorted(os.sched_getaffinity(0))
 SERVER_CORE, CLIENT_CORE = CORES[0], CORES[-1]

@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from tests.live import LiveServer, running_server
-from tests.redis_server import Fault, FaultyProxy, RedisServer, redis_server
+from tests.support.live import LiveServer, running_server
+from tests.support.redis_server import Fault, FaultyProxy, RedisServer, redis_server
 
 COUNT = "/v1/countTokens"
 SECRET = "benchmark-secret-benchmark-secret"

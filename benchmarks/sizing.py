@@ -10,12 +10,12 @@ import httpx
 
 from benchmarks.shared import COUNT, MODELS, metric, prose, server
 from benchmarks.soak import memory
-from tests.live import LiveServer, running_server
-from tests.redis_server import RedisServer, redis_server
+from tests.support.live import LiveServer, running_server
+from tests.support.redis_server import RedisServer, redis_server
 
 WORKERS = (1, 2, 4)
 TEXTS, STEP, TEXT_CHARS = 22_000, 2_000, 7_000
-"""Shorter texts are counted again, never cached (service.segments.CACHE_FROM_CHARS)."""
+"""Shorter texts are counted again, never cached (service.counting.segments.CACHE_FROM_CHARS)."""
 
 PROJECTS = 50
 PATIENCE_SECONDS = 30

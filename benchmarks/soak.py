@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from service.access.keys import FileStore, Key, make_key
-from tests.live import LiveServer, running_server
+from service.auth.keys import FileStore, Key, make_key
+from tests.support.live import LiveServer, running_server
 
 CLIENTS = 8
 LINE_SECONDS = 10

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 
-from tests.live import ROOT, running_server
+from tests.support.live import ROOT, running_server
 
 RUNS = 3
 
@@ -32,7 +32,7 @@ def run() -> None:
     for name, load in loads.items():
         print(f"  load {name:<12} {float(load):6.2f} s")
     print("slowest imports of the app (ms, own time):")
-    for milliseconds, module in _imports("service.serving.server")[:8]:
+    for milliseconds, module in _imports("service.server.run")[:8]:
         print(f"  {milliseconds:6.0f}  {module}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from benchmarks import tiling
+from benchmarks import claude
 from benchmarks.client import NUMBER, Template
 
 Body = dict[str, Any]
@@ -18,7 +18,7 @@ MARK = NUMBER.decode()
 @cache
 def corpora() -> dict[str, str]:
     """English prose, Python code, Korean; about a megabyte each, or less where the machine has less."""
-    return {"English": tiling.english(), "Python code": tiling.code(), "Korean": tiling.korean()}
+    return {"English": claude.english(), "Python code": claude.code(), "Korean": claude.korean()}
 
 
 @cache

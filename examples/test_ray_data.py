@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from service.corpus.frames import COLUMNS
-from service.counter import Counter
-from service.pricing import plain
+from service.counting.counter import Counter
+from service.pricing.prices import plain
 from service.types import CountRequest
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@
 DIR holds `dev.jsonl.gz` (a row a recorded request: kind, platform, model, request, input_tokens, source,
 main_feature, ...) and, optionally, `claude_text_dev.jsonl.gz` (bare texts with the count Anthropic's endpoint gave).
 Without --base-url a service is started on a free port and stopped at the end. --write replaces
-service/accuracy_classes.json and the README's table; --check fails when the committed classes are not what was
+service/counting/accuracy_classes.json and the README's table; --check fails when the committed classes are not what was
 measured.
 """
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "service" / "accuracy_classes.json"
+TABLE = ROOT / "service" / "counting" / "accuracy_classes.json"
 
 MIN_EXACT_ROWS, MIN_EXACT_SOURCES, MIN_CALIBRATED_ROWS = 20, 3, 5
 VARIED = {"media", "documents", "hosted"}
@@ -79,7 +79,7 @@ class Scored:
 def running_service() -> Iterator[str]:
     """A service of this checkout on a free loopback port; its base URL."""
     sys.path.insert(0, str(ROOT))
-    from tests.live import live_server  # noqa: PLC0415
+    from tests.support.live import live_server  # noqa: PLC0415
 
     with live_server() as base_url:
         yield base_url

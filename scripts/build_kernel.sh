@@ -1,7 +1,7 @@
 #!/bin/sh
-# Rebuilds kernel.wasm of service/tokenizers/tiling and .../words from the kernel.c beside it, and notes in kernel.built
+# Rebuilds kernel.wasm of service/tokenizers/claude and .../words from the kernel.c beside it, and notes in kernel.built
 # what it was built from and by what. Needs clang with the wasm32 target, and wasm-ld (lld).
-# With arguments, TARGET [tiling|words]: writes that one kernel there, notes nothing.
+# With arguments, TARGET [claude|bpe_kernel]: writes that one kernel there, notes nothing.
 set -eu
 cd "$(dirname "$0")/../service/tokenizers"
 clang="${CLANG:-clang}"
@@ -10,10 +10,10 @@ build() {
         -Wl,--no-entry -Wl,--strip-all -Wl,-z,stack-size=16384 -o "$2" "$1/kernel.c"
 }
 if [ $# -gt 0 ]; then
-    build "${2:-tiling}" "$1"
+    build "${2:-claude}" "$1"
     exit
 fi
-for folder in tiling words; do
+for folder in claude bpe_kernel; do
     build "$folder" "$folder/kernel.wasm"
     chmod 644 "$folder/kernel.wasm"
     { (cd "$folder" && sha256sum *.[ch] kernel.wasm); "$clang" --version | head -n 1; } > "$folder/kernel.built"

@@ -30,7 +30,7 @@ from rebuild_tokenizers_data import fetch_package
 
 from service.tokenizers.golden import GoldenAnswers, golden_texts, ids_digest
 from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.rows import TOKENIZERS
+from service.tokenizers.specs import TOKENIZERS
 
 TARGET = Path(__file__).resolve().parent.parent / "service" / "tokenizers" / "golden_open.json"
 Ids = list[list[int]]

@@ -1,4 +1,4 @@
-"""Write service/dialects/decision_examples.json: real exchanges of every decision route, for OpenAPI and the tests.
+"""Write service/api/schemas/decision_examples.json: real exchanges of every decision route, for OpenAPI and the tests.
 
     python -m scripts.make_decision_examples
 """
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from service.api.decision_rows import DECISIONS, EXAMPLES_FILE
+from service.api.routers.decisions import Deciders
 from service.budgets.leases import MemoryLeases
 from service.budgets.named import NANOS, Budget
-from service.counter import Counter
-from service.dialects.decision_rows import DECISIONS, EXAMPLES_FILE
-from service.dialects.decisions import Deciders
+from service.counting.counter import Counter
 
 HELLO = "Hello, world! 안녕하세요."
 
@@ -79,5 +79,5 @@ def _with_one_lease(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).parents[1] / "service" / "dialects" / EXAMPLES_FILE
+    target = Path(__file__).parents[1] / "service" / "api" / "schemas" / EXAMPLES_FILE
     target.write_text(json.dumps(play(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from service.tokenizers.golden import answers_of
 from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.rows import TOKENIZERS
+from service.tokenizers.specs import TOKENIZERS
 
 TARGET = Path(__file__).resolve().parent.parent / "service" / "tokenizers" / "golden.json"
 

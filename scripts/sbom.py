@@ -28,7 +28,7 @@ NAMESPACE = uuid.UUID("6ba7b812-9dad-11d1-80b4-00c04fd430c8")
 
 OWN = f"pkg:pypi/tallystick@{__version__}"
 
-DERIVED = ROOT / "service" / "tokenizers" / "tiling" / "data"
+DERIVED = ROOT / "service" / "tokenizers" / "claude" / "data"
 """Vocabularies that ship as part of the code, derived from those of ctok (see NOTICE)."""
 
 EXPRESSIONS = {

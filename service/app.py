@@ -12,32 +12,32 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from service.access.admission import open_keys, open_limiter
-from service.access.auth import Guard, Keys, guard_routes
-from service.api.bodies import BodyLimits, ByteBudget
-from service.api.books import Books
+from service.api.auth import Guard, Keys, guard_routes
+from service.api.body import BodyLimits, ByteBudget
 from service.api.cors import Cors
 from service.api.decision_routes import decision_routes, described_decisions
-from service.api.edge import Edge
-from service.api.express import Express
+from service.api.fast_path import Express
+from service.api.health import Readiness, pages
 from service.api.inspection_routes import described_inspections, inspection_models, inspection_routes
+from service.api.middleware import Edge
 from service.api.operations import Count, CountBatch, Direct
-from service.api.ops import Readiness, pages
 from service.api.pages import MOUNT, web_routes
+from service.api.request_log import Books
+from service.api.routers.decisions import Deciders
 from service.api.routes import JsonRoute, ServiceParts
 from service.api.routing import Directory
 from service.api.usage_routes import described_usage, usage_routes
-from service.backends import STORE_THREADS, open_backends
-from service.beginnings import Beginnings
-from service.cache.replies import Replies
-from service.counter import Counter
+from service.auth.admission import open_keys, open_limiter
+from service.cache.responses import Replies
+from service.concurrency.periodic import Beat
+from service.concurrency.thread_pool import Workers
+from service.counting.conversations import Beginnings
+from service.counting.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
-from service.dialects.decisions import Deciders
-from service.metrics import Metrics
+from service.observability.metrics import Metrics
 from service.operator_files import OperatorFiles
-from service.serving.beat import Beat
+from service.services import STORE_THREADS, open_backends
 from service.settings import Settings
-from service.workers import Workers
 
 if TYPE_CHECKING:
     from service.api.openapi import Described
@@ -56,8 +56,8 @@ class App(Starlette):
     def openapi(self) -> dict[str, Any]:
         """The document of every route."""
         from service.api.openapi import make_document  # noqa: PLC0415  not needed to serve
-        from service.dialects.decision_bodies import BODIES  # noqa: PLC0415
-        from service.dialects.usage_wire import UsageBody  # noqa: PLC0415
+        from service.api.schemas.decision_bodies import BODIES  # noqa: PLC0415
+        from service.api.schemas.usage_wire import UsageBody  # noqa: PLC0415
 
         return make_document(described_routes(), (*native_schema.MODELS, *inspection_models(), *BODIES, UsageBody))
 
@@ -167,7 +167,7 @@ def page_routes(app: App) -> Iterator[BaseRoute]:
 
 
 def described_routes() -> Iterator[Described]:
-    """What the OpenAPI document says, in the order of the routes (tests/test_app.py proves that none is missing)."""
+    """What the OpenAPI document says, in the order of the routes (tests/api/test_app.py proves none is missing)."""
     from service.api.openapi import Described, describe_endpoint  # noqa: PLC0415
 
     yield from describe_endpoint(native.COUNT, takes_text=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.live import live  # noqa: F401  a fixture
+from tests.support.live import live  # noqa: F401  a fixture
 
 NEEDS = {
     "redis": ("redis-server",), "browser": ("chromium", "chromium-browser", "google-chrome"),

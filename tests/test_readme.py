@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from service.settings import Settings
-from tests import markdown
-from tests.live import ROOT, LiveServer, running_server
+from tests.support import markdown
+from tests.support.live import ROOT, LiveServer, running_server
 
 README = markdown.read(ROOT / "README.md")
 

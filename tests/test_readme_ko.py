@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from tests import markdown
-from tests.live import ROOT
-from tests.markdown import Block, Section
+from tests.support import markdown
+from tests.support.live import ROOT
+from tests.support.markdown import Block, Section
 
 ENGLISH = markdown.read(ROOT / "README.md")
 KOREAN = markdown.read(ROOT / "README.ko.md")

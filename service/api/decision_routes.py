@@ -11,12 +11,12 @@ from pydantic_core import to_json
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from service.api.edge import exchange_of, send_error, send_json
+from service.api.decision_rows import DECISIONS, examples, schema_like
+from service.api.middleware import exchange_of, send_error, send_json
 from service.api.operations import Reply
+from service.api.routers.decisions import Deciders, Decision
 from service.api.routes import JsonRoute, ServiceParts
 from service.dialects import native
-from service.dialects.decision_rows import DECISIONS, examples, schema_like
-from service.dialects.decisions import Deciders, Decision
 from service.errors import InvalidRequest, ServiceError
 from service.types import Json, Warned
 

@@ -10,11 +10,11 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.routing import BaseRoute, Route
 
+from service.api.inspection_rows import INSPECTIONS, Inspection, examples
 from service.api.operations import Reply
 from service.api.routes import JsonRoute, ServiceParts
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.inspection_rows import INSPECTIONS, Inspection, examples
 from service.types import Json, Warned
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def inspection_routes(parts: ServiceParts) -> Iterator[BaseRoute]:
 def described_inspections() -> Iterator[Described]:
     """What the OpenAPI document says of them; the models are `inspection_models()`."""
     from service.api.openapi import Described  # noqa: PLC0415
-    from service.dialects.inspection_answers import ANSWERS  # noqa: PLC0415 - not needed to serve
+    from service.api.schemas.inspection_answers import ANSWERS  # noqa: PLC0415 - not needed to serve
     from service.dialects.native_schema import reference  # noqa: PLC0415
 
     for row in INSPECTIONS:
@@ -65,7 +65,7 @@ def described_inspections() -> Iterator[Described]:
 
 
 def inspection_models() -> Iterator[type[BaseModel]]:
-    from service.dialects.inspection_answers import ANSWERS  # noqa: PLC0415 - not needed to serve
+    from service.api.schemas.inspection_answers import ANSWERS  # noqa: PLC0415 - not needed to serve
 
     for row in INSPECTIONS:
         yield row.body

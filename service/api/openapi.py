@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 
 from service import __version__
 from service.dialects import WIRES, native
-from service.dialects.base import Endpoint, Wire
+from service.dialects.fields import Endpoint, Wire
 from service.dialects.native_schema import MODELS
 
 Schema = Mapping[str, Any]

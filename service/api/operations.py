@@ -10,14 +10,14 @@ from typing import Protocol
 from pydantic_core import to_json
 
 from service import catalog
-from service.counter import Counter, is_brief
+from service.counting.counter import Counter, is_brief
+from service.counting.features import has_files
 from service.dialects import native
-from service.dialects.base import Endpoint
+from service.dialects.fields import Endpoint
 from service.errors import ServiceError
-from service.features import has_files
 from service.ledger.ledger import Billed
-from service.metrics import Metrics
-from service.pricing import plain
+from service.observability.metrics import Metrics
+from service.pricing.prices import plain
 from service.tokenizers import registry
 from service.types import CountRequest, Json, TokenCount, Warned
 from service.values import value
@@ -41,8 +41,8 @@ class Reply:
 
 
 class Wordings:
-    """What was replied, by the count that it is of: counts that are alike are one object (service.counter), and
-    wording one takes as long as counting a short text. Thread-safe."""
+    """What was replied, by the count that it is of: counts that are alike are one object (service.counting.counter),
+    and wording one takes as long as counting a short text. Thread-safe."""
 
     def __init__(self) -> None:
         self._known: dict[int, Reply] = {}

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from service.api.edge import exchange_of
+from service.api.middleware import exchange_of
 
 MOUNT = "/web"
 

@@ -9,19 +9,19 @@ from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
-from service.api.bodies import ARRIVED, BodyLimits, ByteBudget, Hold, drain, read_body
-from service.api.edge import exchange_of, send_error, send_json
+from service.api.body import ARRIVED, BodyLimits, ByteBudget, Hold, drain, read_body
+from service.api.middleware import exchange_of, send_error, send_json
 from service.api.operations import Count, Operation, Reply
-from service.beginnings import FROM_BYTES, Beginnings, Newest
-from service.cache.replies import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
-from service.counter import Counter
+from service.cache.responses import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
+from service.concurrency.thread_pool import Workers
+from service.counting.conversations import FROM_BYTES, Beginnings, Newest
+from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.base import Wire, read_json
+from service.dialects.fields import Wire, read_json
 from service.errors import BodyTimeout, InvalidRequest, ServiceError, UnsupportedMedia
 from service.ledger.ledger import Ledger
-from service.metrics import Metrics
+from service.observability.metrics import Metrics
 from service.types import Json, TokenCount, Warned
-from service.workers import Workers
 
 LOG = logging.getLogger("tallystick")
 

@@ -14,16 +14,12 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from service import catalog
-from service.api.edge import exchange_of, send_error
+from service.api.middleware import exchange_of, send_error
 from service.api.operations import Reply
 from service.api.routes import JsonRoute, ServiceParts
-from service.counter import Counter
-from service.dialects import native
-from service.dialects.base import Wire
-from service.dialects.decision_bodies import as_instant, as_tier, checked
-from service.dialects.native_schema import CountBody, reference
-from service.dialects.usage_exposition import usage_exposition
-from service.dialects.usage_wire import (
+from service.api.schemas.decision_bodies import as_instant, as_tier, checked
+from service.api.schemas.usage_exposition import usage_exposition
+from service.api.schemas.usage_wire import (
     MOST_TOKENS,
     QUERY,
     UsageBody,
@@ -33,12 +29,16 @@ from service.dialects.usage_wire import (
     usage_csv,
     usage_json,
 )
-from service.dialects.usages import read_usage
+from service.counting.counter import Counter
+from service.dialects import native
+from service.dialects.fields import Wire
+from service.dialects.native_schema import CountBody, reference
+from service.dialects.usage import read_usage
 from service.errors import InvalidRequest, Overloaded, ServiceError
 from service.ledger.drift import DRIFT_COLUMNS, Drift
 from service.ledger.ledger import Billed, Ledger
 from service.ledger.report import report
-from service.pricing import plain, quote
+from service.pricing.prices import plain, quote
 from service.types import Json, TokenCount, Warned
 
 if TYPE_CHECKING:
@@ -201,8 +201,8 @@ def usage_routes(parts: ServiceParts, asking: ServiceParts) -> Iterator[BaseRout
 
 def described_usage() -> Iterator[Described]:
     """What the OpenAPI document says of them."""
+    from service.api.decision_rows import schema_like  # noqa: PLC0415 - not needed to serve
     from service.api.openapi import Described  # noqa: PLC0415
-    from service.dialects.decision_rows import schema_like  # noqa: PLC0415 - not needed to serve
 
     yield Described(
         PATH, "post", "take_usage", "Report what a call already made was billed", "native",

@@ -13,9 +13,9 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
 from service.catalog import CatalogModel, Limits
-from service.pricing import Quote, ServiceTier, quote, rate_of
+from service.pricing.prices import Quote, ServiceTier, quote, rate_of
+from service.pricing.usage import usage_of
 from service.types import TokenCount, WindowUse
-from service.usage import usage_of
 
 Decision = Literal["fits", "does_not_fit", "cannot_decide"]
 Constraint = Literal["context_window", "max_input_tokens", "max_output_tokens", "max_cost_usd", "count"]

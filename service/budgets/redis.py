@@ -13,14 +13,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from service.breaker import Breaker
 from service.budgets.leases import BudgetState, Closing, LeaseState, Reservation, check_amount, new_lease_id, utc_now
 from service.budgets.named import Budget
 from service.errors import NotFound, Overloaded, RateLimited
-from service.redis_client import UNREACHABLE, reason_of, redis_errors
+from service.redis.circuit_breaker import Breaker
+from service.redis.client import UNREACHABLE, reason_of, redis_errors
 
 if TYPE_CHECKING:
-    from service.redis_client import Client
+    from service.redis.client import Client
 
 LOG = logging.getLogger("tallystick")
 

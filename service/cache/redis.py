@@ -14,14 +14,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from service.breaker import Breaker
 from service.cache.base import CacheEvents, Counts
-from service.cache.packing import pack, unpack
-from service.redis_client import UNREACHABLE, Reason, reason_of, redis_errors
-from service.serving.beat import Beat
+from service.cache.codec import pack, unpack
+from service.concurrency.periodic import Beat
+from service.redis.circuit_breaker import Breaker
+from service.redis.client import UNREACHABLE, Reason, reason_of, redis_errors
 
 if TYPE_CHECKING:
-    from service.redis_client import Client
+    from service.redis.client import Client
 
 LOG = logging.getLogger("tallystick")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from service.cache.base import CacheEvents, Counts, NoEvents
-from service.cache.cost import CountingCost
+from service.cache.cost_model import CountingCost
 from service.cache.memory import MemoryCache
 
 AskWhen = Literal["worthwhile", "always"]

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from service.catalog.limits import Limits
 from service.catalog.listing import PriceRow, PriceStatus, version
 from service.catalog.models import CatalogModel, Match, Resolver
 from service.catalog.overrides import ALIASES_VARIABLE, CatalogFileError, Overrides, read_aliases, read_overrides
+from service.catalog.windows import Limits
 from service.errors import InvalidRequest, UnknownModel
 
 __all__ = [

@@ -8,11 +8,11 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from service.catalog.hosts import NO_BASE, UNLISTED, Hosted, peel
-from service.catalog.limits import Limits, limits_of
 from service.catalog.listing import PriceRow, find_row, listed_names
-from service.catalog.near import Neighbours
+from service.catalog.names import spell
 from service.catalog.overrides import Overrides
-from service.catalog.spellings import spell
+from service.catalog.suggestions import Neighbours
+from service.catalog.windows import Limits, limits_of
 from service.errors import InvalidRequest, UnknownModel
 from service.families import find_family
 from service.families.base import Family

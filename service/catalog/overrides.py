@@ -26,8 +26,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from service.catalog.limits import Limits
 from service.catalog.listing import PriceRow
+from service.catalog.windows import Limits
 
 _PRICE_KEYS = {
     "input": "input_mtok",

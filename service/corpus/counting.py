@@ -10,11 +10,11 @@ import pydantic_core
 
 from service.corpus.batches import MAX_RECORD_BYTES, Batch, Block, Failed, Lines, Values
 from service.corpus.totals import NO_MODEL, Failure, Totals
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.base import kind_of, read_json
+from service.dialects.fields import kind_of, read_json
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable, TooLarge
-from service.pricing import plain
+from service.pricing.prices import plain
 from service.types import CountRequest, Json, TokenCount
 
 COLUMNS: dict[str, type] = {

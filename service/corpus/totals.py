@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from service.pricing import plain
+from service.pricing.prices import plain
 from service.types import Json, TokenCount
 
 FIRST_FAILURES = 10

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from service.dialects import anthropic, google, litellm, openai, vllm
-from service.dialects.base import Endpoint, Wire
+from service.dialects import litellm, vllm
+from service.dialects.anthropic import wire as anthropic
+from service.dialects.fields import Endpoint, Wire
+from service.dialects.google import wire as google
+from service.dialects.openai import wire as openai
 from service.errors import InvalidRequest
 from service.types import Json, Prompt
 

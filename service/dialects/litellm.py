@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog, dialects
-from service.dialects.base import OBJECTS, STRING, Endpoint, Wire, as_object, as_text, optional_text, schema_object
+from service.dialects.fields import (
+    OBJECTS,
+    STRING,
+    Endpoint,
+    Wire,
+    as_object,
+    as_text,
+    optional_text,
+    schema_object,
+)
 from service.errors import InvalidRequest, ServiceError
 from service.types import CountRequest, Json, TokenCount
 

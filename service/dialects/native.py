@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 
 from service import catalog
 from service.dialects import get_reader, infer_dialect
-from service.dialects.base import Endpoint, Wire, as_object, wrong_type
+from service.dialects.fields import Endpoint, Wire, as_object, wrong_type
 from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, ErrorAnswer, reference
 from service.errors import InvalidRequest, ServiceError, UnknownModel
-from service.pricing import plain
+from service.pricing.prices import plain
 from service.tokenizers.registry import PROVIDER_ALIASES
 from service.types import CountRequest, InputCost, Json, Prompt, TokenCount, Warned, WindowUse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog
-from service.dialects.base import (
+from service.dialects.fields import (
     OBJECTS,
     STRING,
     Endpoint,
@@ -16,7 +16,7 @@ from service.dialects.base import (
     schema_object,
     wrong_type,
 )
-from service.dialects.openai import read_chat
+from service.dialects.openai.wire import read_chat
 from service.errors import InvalidRequest, ServiceError
 from service.tokenizers import registry
 from service.tokenizers.base import VocabularyTokenizer

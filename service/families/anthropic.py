@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from service.families.base import Family
-from service.renderers.anthropic.rules import (
+from service.families.anthropic_rules import (
     AnthropicRules,
     Definition,
     DocumentRule,
@@ -19,6 +18,7 @@ from service.renderers.anthropic.rules import (
     ThinkingRule,
     ToolPrompt,
 )
+from service.families.base import Family
 from service.renderers.anthropic.tools import NAMESPACE
 
 # ---------------------------------------------------------------- media

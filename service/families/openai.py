@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from service.families.base import Family
-from service.renderers.openai.rules import (
+from service.families.openai_rules import (
     MAX_PATCHES,
     ChatRules,
     ImageRule,

@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import NamedTuple, Protocol
 
 from service.catalog import CatalogModel
+from service.concurrency.periodic import Beat
 from service.ledger.drift import drift_sums
 from service.ledger.store import (
     COLUMNS,
@@ -31,7 +32,6 @@ from service.ledger.store import (
     Sums,
     pico_of,
 )
-from service.serving.beat import Beat
 from service.types import TokenCount
 
 LOG = logging.getLogger("tallystick")

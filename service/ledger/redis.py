@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from service.breaker import Breaker
 from service.ledger.store import COLUMNS, QUARTER_SECONDS, Account, Batch, Book, StoreFailed, Sums
-from service.redis_client import UNREACHABLE, reason_of, redis_errors
+from service.redis.circuit_breaker import Breaker
+from service.redis.client import UNREACHABLE, reason_of, redis_errors
 
 if TYPE_CHECKING:
-    from service.redis_client import Client
+    from service.redis.client import Client
 
 ADD = """
 if not redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) then return 0 end

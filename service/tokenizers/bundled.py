@@ -18,7 +18,7 @@ import splintr
 
 from service.tokenizers.base import Engine
 from service.tokenizers.fast import INLINE_CHARACTERS, ChunkCache
-from service.tokenizers.runs import cut_before_words
+from service.tokenizers.splitting import cut_before_words
 from service.tokenizers.vocabulary import Vocabulary, any_of
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import splintr
 
 from service.tokenizers.base import Engine, VocabularyTokenizer
-from service.tokenizers.detours import Detours
+from service.tokenizers.fallbacks import Detours
 from service.tokenizers.vocabulary import Vocabulary
 
 INLINE_CHARACTERS = 4_000

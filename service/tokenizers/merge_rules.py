@@ -18,12 +18,12 @@ from typing import Any, Literal, Protocol
 
 import regex
 
-from service.tokenizers.alterations import alteration_of
 from service.tokenizers.bpe import Rule, merge
 from service.tokenizers.byte_alphabet import LETTER_OF, token_bytes_of
 from service.tokenizers.data import read_verified
+from service.tokenizers.normalizers import alteration_of
 from service.tokenizers.patterns import RANK_PATTERNS
-from service.tokenizers.rows import TOKENIZERS
+from service.tokenizers.specs import TOKENIZERS
 from service.tokenizers.vocabulary import any_of
 
 Algorithm = Literal["ranks", "merge_list"]
@@ -193,7 +193,7 @@ def _pair_table(merges: list[Any], ids: Mapping[str, int]) -> tuple[array[int], 
 
 
 def _by_ranks(name: str, data: str) -> MergeRules:
-    from service.tokenizers.rank_bpe import parse_ranks  # noqa: PLC0415  imports an engine, as below
+    from service.tokenizers.reference.tiktoken import parse_ranks  # noqa: PLC0415  imports an engine, as below
 
     return RankRules(parse_ranks(read_verified(data)), RANK_PATTERNS[name].regex)
 
@@ -210,7 +210,7 @@ def _legacy_claude(name: str, data: str) -> MergeRules:
 
 
 def _gemma(name: str, data: str) -> MergeRules:
-    from service.tokenizers.merge_bpe import sentencepiece_bytes  # noqa: PLC0415
+    from service.tokenizers.reference.huggingface import sentencepiece_bytes  # noqa: PLC0415
 
     return MergeListRules(read_verified(data), _uncut, str, sentencepiece_bytes, byte_level=False)
 

@@ -14,7 +14,7 @@ from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable
 from service.tokenizers.base import Engine, EngineChoice, Tokenizer
 from service.tokenizers.data import FileCheck, read_verified, verify_files
 from service.tokenizers.golden import find_golden_mismatch
-from service.tokenizers.rows import TOKENIZERS, Supply, TokenizerRow
+from service.tokenizers.specs import TOKENIZERS, Supply, TokenizerRow
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 COUNT = "/v1/countTokens"
 BODY = {"tokenizer": "gpt2", "text": "hello"}

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from service.api.pages import CONTENT_TYPES, site
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 ADDRESS = re.compile(r'(?:href|src)="([^"]+)"')
 IMPORTED = re.compile(r"(?:from|import) '(\.[^']+)'")

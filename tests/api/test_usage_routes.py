@@ -13,10 +13,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
+from service.api.schemas.usage_wire import SHOWN
 from service.api.usage_routes import EXAMPLES
 from service.app import App
-from service.dialects.usage_wire import SHOWN
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 CHAT = {"model": "gpt-4o", "request": {"messages": [{"role": "user", "content": "hello"}]}}
 OPENAI_USAGE = {
@@ -235,7 +235,7 @@ async def test_examples_have_the_shape_of_answers() -> None:
 
 
 def test_every_route_of_usage_asks_for_its_own_scope() -> None:
-    from service.access.auth import scope_of
+    from service.api.auth import scope_of
 
     app: App = make_app()
     paths = {route.path for route in app.routes if isinstance(route, Route) and route.path.startswith("/v1/usage")}

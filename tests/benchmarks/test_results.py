@@ -9,7 +9,7 @@ import pytest
 from benchmarks import results
 from benchmarks.__main__ import PARTS
 from benchmarks.figures import MARKS, UNKNOWN, quote
-from tests import markdown
+from tests.support import markdown
 
 
 def test_a_section_takes_the_place_of_its_older_self_and_leaves_the_others(

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.conftest import NEEDS
-from tests.live import ROOT, LiveServer
+from tests.support.live import ROOT, LiveServer
 
 OUTPUT = ROOT / "test-output"
 """Screenshots, to be looked at; not in git."""

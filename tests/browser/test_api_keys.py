@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit, Watch
-from tests.live import ROOT, live_server
+from tests.support.live import ROOT, live_server
 
 pytestmark = pytest.mark.browser
 

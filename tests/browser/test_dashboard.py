@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.live import live_server
+from tests.support.live import live_server
 
 pytestmark = pytest.mark.browser
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from service.budgets.budget import Finding, Limit, check_budget
 from service.catalog import resolve
-from service.pricing import quote
+from service.pricing.prices import quote
+from service.pricing.usage import usage_of
 from service.types import TokenCount, Uncounted
-from service.usage import usage_of
 
 
 def _count(tokens: int, high: int | None = None, uncounted: tuple[Uncounted, ...] = ()) -> TokenCount:

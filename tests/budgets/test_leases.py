@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from service.budgets.leases import MemoryLeases, Reservation, dollars, nanos
 from service.budgets.named import MOST, NANOS, Budget, Span, find_budget, read_budgets
 from service.catalog import CatalogFileError
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.errors import InvalidRequest, NotFound
 from service.types import CountRequest
-from tests.live import ROOT
+from tests.support.live import ROOT
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.live import running_server
-from tests.redis_server import FaultyProxy, redis_server
-from tests.serving.test_workers_live import until
+from tests.server.test_workers_live import until
+from tests.support.live import running_server
+from tests.support.redis_server import FaultyProxy, redis_server
 
 pytestmark = [
     pytest.mark.redis,

@@ -19,10 +19,10 @@ from service.budgets.leases import BudgetState, Closing, Leases, MemoryLeases, R
 from service.budgets.named import MOST, Budget
 from service.budgets.redis import RedisLeases
 from service.errors import NotFound, Overloaded
-from service.redis_client import open_redis, parse_redis_url
+from service.redis.client import open_redis, parse_redis_url
 
 if TYPE_CHECKING:
-    from service.redis_client import Client
+    from service.redis.client import Client
 
 pytestmark = [
     pytest.mark.redis,

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from service.cache.redis import PREFIX, QUEUE, RedisCache
-from service.redis_client import open_redis, parse_redis_url
-from tests.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_sentinel, redis_server
+from service.redis.client import open_redis, parse_redis_url
+from tests.support.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_sentinel, redis_server
 
 pytestmark = pytest.mark.redis
 

@@ -18,10 +18,10 @@ from typing import Any
 import httpx
 import pytest
 
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.dialects import native
-from tests.live import ROOT, LiveServer, running_server
-from tests.redis_server import Fault, FaultyProxy, RedisServer, redis_server
+from tests.support.live import ROOT, LiveServer, running_server
+from tests.support.redis_server import Fault, FaultyProxy, RedisServer, redis_server
 
 pytestmark = pytest.mark.redis
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from service.cache.base import Counts
-from service.cache.cost import MEASURED_FROM_CHARS, CountingCost
+from service.cache.cost_model import MEASURED_FROM_CHARS, CountingCost
 from service.cache.memory import MemoryCache
 from service.cache.tiered import AskWhen, TieredCache
 

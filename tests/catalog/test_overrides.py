@@ -10,8 +10,8 @@ import pytest
 from service import catalog
 from service.catalog import Catalog, CatalogFileError, resolve
 from service.errors import UnknownModel
-from service.pricing import price_input, quote
-from service.usage import Usage
+from service.pricing.prices import price_input, quote
+from service.pricing.usage import Usage
 
 FILE = """
 [aliases]

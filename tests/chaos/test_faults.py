@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos import faults
-from chaos.kinds import learn
-from chaos.measure import Fault, measure, warm_up
-from chaos.topology import Topology, open_topology
+from tests.chaos import faults
+from tests.chaos.kinds import learn
+from tests.chaos.measure import Fault, measure, warm_up
+from tests.chaos.topology import Topology, open_topology
 
 pytestmark = [
     pytest.mark.redis,

@@ -11,9 +11,9 @@ from itertools import count
 
 import pytest
 
-from chaos.kinds import Kind
-from chaos.load import Load, Record, Seen
-from chaos.spender import Book
+from tests.chaos.kinds import Kind
+from tests.chaos.load import Load, Record, Seen
+from tests.chaos.spender import Book
 
 KIND = Kind("echo", "/", b'{"number": "000000000000"}', 1.0, 200, b"7", calls=2, tokens=14)
 

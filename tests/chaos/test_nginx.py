@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from chaos.nginx import CONFIG, configuration, open_nginx
-from chaos.prometheus import CONFIG as PROMETHEUS
-from chaos.prometheus import configuration as of_prometheus
-from chaos.stores import Store
-from chaos.topology import Topology
+from tests.chaos.nginx import CONFIG, configuration, open_nginx
+from tests.chaos.prometheus import CONFIG as PROMETHEUS
+from tests.chaos.prometheus import configuration as of_prometheus
+from tests.chaos.stores import Store
+from tests.chaos.topology import Topology
 
 
 def test_only_addresses_and_folders_are_others() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chaos import report
-from chaos.__main__ import PARTS
-from chaos.load import Record, Seen
-from chaos.measure import Fault, Outcome
-from chaos.replicas import Keeps, Share, say_needs
-from chaos.spender import Book
+from tests.chaos import report
+from tests.chaos.__main__ import PARTS
+from tests.chaos.load import Record, Seen
+from tests.chaos.measure import Fault, Outcome
+from tests.chaos.replicas import Keeps, Share, say_needs
+from tests.chaos.spender import Book
 from tests.chaos.test_load import KIND
 
 ORDER = ("One", "Two", "Three")

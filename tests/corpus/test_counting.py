@@ -13,11 +13,11 @@ from service.corpus.batches import Batch, Lines, Position, Values, read_batches
 from service.corpus.counting import COLUMNS, CorpusCounter, Question, dig
 from service.corpus.inputs import Form, find_inputs
 from service.corpus.totals import NO_MODEL, Failure, Totals
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.dialects import native
 from service.errors import InvalidRequest, TokenizerUnavailable, UnknownModel
 from service.types import CountRequest
-from tests.texts import odd_texts, unhurried
+from tests.support.texts import odd_texts, unhurried
 
 GPT = Question(model="gpt-4o", field="text")
 

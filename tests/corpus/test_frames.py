@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from service.corpus import frames
 from service.corpus.frames import COLUMNS, SPARK_COLUMNS, count_frame, count_frames, count_table
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.errors import InvalidRequest, TokenizerUnavailable, UnknownModel
-from service.pricing import plain
+from service.pricing.prices import plain
 from service.types import CountRequest
-from tests.texts import odd_texts, unhurried
+from tests.support.texts import odd_texts, unhurried
 
 NOTHING = dict.fromkeys(COLUMNS)
 

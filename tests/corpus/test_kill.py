@@ -18,7 +18,7 @@ import pytest
 from service.corpus.counting import Question
 from service.corpus.inputs import find_inputs
 from service.corpus.run import count_corpus
-from tests.live import ROOT
+from tests.support.live import ROOT
 
 COMMAND = ["count-corpus", "in", "--tokenizer", "o200k_base", "--resume", "--output"]
 

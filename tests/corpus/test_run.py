@@ -19,7 +19,7 @@ from service.corpus.counting import Question
 from service.corpus.inputs import Input, find_inputs
 from service.corpus.journal import CannotResume, Journal
 from service.corpus.run import Outcome, count_corpus
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.errors import InvalidRequest
 from service.types import CountRequest
 

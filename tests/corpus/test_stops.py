@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import main
+from service.cli.main import main
 from service.corpus import stops
 from service.corpus.batches import Batch, Position
 from service.corpus.counting import CorpusCounter, Counted

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.corpus.totals import FIRST_FAILURES, MOST_MODELS, OTHERS, Failure, Totals, as_json, from_json
-from service.counter import Counter
+from service.counting.counter import Counter
 from service.types import CountRequest, TokenCount
-from tests.texts import unhurried
+from tests.support.texts import unhurried
 
 PRICED = Counter.in_memory(0).count(CountRequest(model_ref="gpt-4o", texts=("Hello, world!",)))
 UNPRICED = replace(PRICED, cost=None, method="estimate", low=2, high=9)

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from service.settings import Settings
-from tests.live import ROOT
+from tests.support.live import ROOT
 
 DEPLOY = ROOT / "deploy"
 COMPOSE_FILE = ROOT / "docker-compose.yml"

@@ -21,9 +21,9 @@ import yaml
 from service.app import create_app
 from service.settings import Settings
 from tests.deploy.files import COMPOSE_FILE, DEPLOY, SETTINGS, compose, image_environment, service_of
-from tests.live import ROOT
-from tests.redis_server import RedisServer, free_port
-from tests.web import client_of
+from tests.support.live import ROOT
+from tests.support.redis_server import RedisServer, free_port
+from tests.support.web import client_of
 
 BIN = Path(sys.executable).parent
 SERVICES = tuple(compose()["services"])
@@ -127,7 +127,7 @@ def test_another_redis_is_reached_by_what_the_readme_adds() -> None:
 
 
 def test_a_replica_starts_with_what_it_is_told() -> None:
-    from service.access.admission import check_exposure
+    from service.auth.admission import check_exposure
 
     settings = _settings()
     check_exposure(settings)

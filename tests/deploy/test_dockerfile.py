@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import make_parser
+from service.cli.main import make_parser
 from tests.deploy.files import DOCKERFILE, SETTINGS, image_environment, instructions, of_image
-from tests.live import ROOT, LiveServer
-from tests.redis_server import free_port
+from tests.support.live import ROOT, LiveServer
+from tests.support.redis_server import free_port
 
 BIN = Path(sys.executable).parent
 

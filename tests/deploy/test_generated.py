@@ -11,7 +11,7 @@ import pytest
 from scripts.deploy_files import FILES
 from service.settings import Settings
 from tests.deploy.files import COMPOSE_FILE, DEPLOY, SETTINGS
-from tests.live import ROOT
+from tests.support.live import ROOT
 
 
 @pytest.mark.parametrize("path", FILES)

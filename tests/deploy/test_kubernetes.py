@@ -18,12 +18,12 @@ import pytest
 import yaml
 
 from service import __version__
-from service.access.keys import FileStore
 from service.app import create_app
+from service.auth.keys import FileStore
 from service.settings import Settings
 from tests.deploy.files import DEPLOY, SETTINGS, find, image_environment
-from tests.live import ROOT
-from tests.web import client_of
+from tests.support.live import ROOT
+from tests.support.web import client_of
 
 pytestmark = pytest.mark.kubectl
 

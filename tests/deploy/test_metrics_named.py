@@ -16,12 +16,12 @@ import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.metrics import SIZE_CLASSES, STATUS_CLASSES, error_codes
-from service.serving.connections import Reason
+from service.observability.metrics import SIZE_CLASSES, STATUS_CLASSES, error_codes
+from service.server.http.connection import Reason
 from tests.deploy.files import DEPLOY, dashboards, expressions, rules
 from tests.deploy.promql import Selector, grouped_by, selectors
-from tests.live import running_server
-from tests.redis_server import RedisServer, free_port
+from tests.support.live import running_server
+from tests.support.redis_server import RedisServer, free_port
 
 JOBS = {job["job_name"] for job in yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]}
 

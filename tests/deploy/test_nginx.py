@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from chaos.nginx import configuration, open_nginx
 from service.settings import Settings
+from tests.chaos.nginx import configuration, open_nginx
 from tests.deploy.files import DEPLOY, compose, find, image_environment, service_of
-from tests.live import LiveServer, running_server
-from tests.redis_server import free_port
+from tests.support.live import LiveServer, running_server
+from tests.support.redis_server import free_port
 
 CONFIG = (DEPLOY / "nginx/nginx.conf").read_text()
 UPSTREAM = (DEPLOY / "nginx/upstream.conf").read_text()

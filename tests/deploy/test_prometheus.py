@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.deploy.files import DEPLOY, compose, expressions, find, image_environment, rule_files, rules, service_of
-from tests.live import LiveServer
+from tests.support.live import LiveServer
 
 CONFIG = DEPLOY / "prometheus/prometheus.yml"
 TESTS = sorted(DEPLOY.glob("prometheus/tests/*.yml"))

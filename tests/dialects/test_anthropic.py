@@ -9,9 +9,9 @@ import anthropic
 import httpx2 as httpx
 import pytest
 
-from service.counter import Counter
-from service.dialects.anthropic import CONTEXT_EDITS, ENDPOINTS, READERS, WIRE, read_messages
-from service.dialects.base import read_json
+from service.counting.counter import Counter
+from service.dialects.anthropic.wire import CONTEXT_EDITS, ENDPOINTS, READERS, WIRE, read_messages
+from service.dialects.fields import read_json
 from service.errors import (
     InvalidRequest,
     NotFound,

@@ -1,102 +1,55 @@
-"""What is missing from a body, and what is in it that its format does not have."""
+"""Reading a body that only looks like JSON."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from service.dialects import anthropic, google, openai
-from service.dialects.fields import MOST_NAMED, UNKNOWN
+from service.dialects.fields import read_json
 from service.errors import InvalidRequest
-from service.types import Prompt
-
-READERS = {**openai.READERS, **anthropic.READERS, **google.READERS}
 
 
-def read(dialect: str, body: Any) -> Prompt:
-    return READERS[dialect](body, "")
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ('{"secret": NaN}', "NaN is not a JSON number"),
+        ('{"secret": -Infinity}', "-Infinity is not a JSON number"),
+        ('{"secret": %s}' % ("1" * 5_000), "at most 4300 digits"),
+        ('["secret",]', "line 1 column"),
+        ("[" * 1_000 + "]" * 1_000, "at most 100 levels"),
+        (b"\xff", "not UTF-8"),
+        (b"", "not valid JSON"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_and_repeats_nothing(body: str | bytes, says: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read_json(body if isinstance(body, bytes) else body.encode())
+    assert says in caught.value.message
+    assert "secret" not in caught.value.message
+    assert "sys." not in caught.value.message
 
 
-@pytest.mark.parametrize(("dialect", "body", "field"), [
-    ("openai.chat", {"messages": [{"role": "user", "parts": [{"text": "Hello"}]}]}, "messages[0].content"),
-    ("openai.chat", {"messages": [{"role": "user", "text": "Hello"}]}, "messages[0].content"),
-    ("openai.chat", {"messages": [{"role": "assistant", "text": "Hello"}]}, "messages[0].content"),
-    ("openai.chat", {"messages": [{"role": "tool", "tool_call_id": "a", "output": "Hello"}]}, "messages[0].content"),
-    ("openai.chat", {"messages": [{"role": "user", "content": [{"type": "text", "content": "Hello"}]}]},
-     "messages[0].content[0].text"),
-    ("openai.responses", {"input": [{"role": "user", "text": "Hello"}]}, "input[0].content"),
-    ("openai.responses", {"input": [{"role": "user", "content": [{"type": "input_text"}]}]},
-     "input[0].content[0].text"),
-    ("anthropic.messages", {"messages": [{"role": "user", "text": "Hello"}]}, "messages[0].content"),
-    ("anthropic.messages", {"messages": [{"role": "user", "parts": []}]}, "messages[0].content"),
-    ("google.generateContent", {"contents": [{"role": "user", "content": "Hello"}]}, "contents[0].parts"),
-    ("anthropic.messages", {"messages": [{"role": "user", "content": [{"type": "text", "content": "Hello"}]}]},
-     "messages[0].content[0].text"),
-    ("anthropic.messages", {"messages": [], "system": [{"type": "text"}]}, "system[0].text"),
-    ("anthropic.messages", {"messages": [{"role": "assistant", "content": [
-        {"type": "tool_use", "id": "a", "name": "f", "arguments": {"city": "Paris"}}]}]},
-     "messages[0].content[0].input"),
-    ("anthropic.messages", {"messages": [{"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": "a", "text": "Sunny"}]}]}, "messages[0].content[0].content"),
-    ("openai.chat", {"messages": [{"role": "assistant", "tool_calls": [
-        {"id": "a", "type": "function", "function": {"name": "f", "args": "{}"}}]}]},
-     "messages[0].tool_calls[0].function.arguments"),
-    ("openai.responses", {"input": [{"type": "function_call", "call_id": "a", "name": "f", "args": "{}"}]},
-     "input[0].arguments"),
-    ("openai.responses", {"input": [{"type": "function_call_output", "call_id": "a", "content": "Sunny"}]},
-     "input[0].output"),
-    ("google.generateContent", {"contents": [{"role": "model", "parts": [
-        {"functionCall": {"name": "f", "arguments": {"city": "Paris"}}}]}]}, "contents[0].parts[0].functionCall.args"),
-    ("google.generateContent", {"contents": [{"role": "user", "parts": [
-        {"functionResponse": {"name": "f", "result": {"sky": "blue"}}}]}]},
-     "contents[0].parts[0].functionResponse.response"),
-])
-def test_a_message_without_what_it_says_is_refused_and_not_counted_as_empty(
-    dialect: str, body: Any, field: str
-) -> None:
-    with pytest.raises(InvalidRequest, match="is missing") as refused:
-        read(dialect, body)
-    assert refused.value.field == field
+def test_long_numbers_and_duplicate_keys_are_read() -> None:
+    assert read_json(b'{"a": 1, "a": 2}') == ({"a": 2}, ())
+    value, _ = read_json(b"1" * 4_000)
+    assert value == int("1" * 4_000)
 
 
-@pytest.mark.parametrize(("dialect", "body"), [
-    ("openai.chat", {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": None}]}),
-    ("openai.chat", {"messages": [{"role": "assistant", "tool_calls": []}, {"role": "assistant", "refusal": "No."}]}),
-    ("openai.chat", {"messages": [], "stream": True, "seed": 3, "stop": ["x"], "metadata": {"a": "b"}, "extra": 7}),
-    ("openai.responses", {"input": "Hello", "store": False, "include": ["x"], "metadata": {"a": "b"}}),
-    ("openai.responses", {"input": [{"role": "user", "content": "Hi"}, {"type": "reasoning", "x": "y"}]}),
-    ("anthropic.messages", {"messages": [{"role": "user", "content": ""}], "max_tokens": 5, "stop_sequences": ["x"]}),
-    ("google.generateContent", {"contents": [{"role": "model"}], "system_instruction": "Hi", "safety_settings": [{}]}),
-    ("google.generateContent", {"contents": [{"text": "Hi"}, "there"], "generationConfig": {"topK": 3}}),
-    ("google.generateContent", {"contents": [{"role": "model", "parts": [{"functionCall": {"name": "f"}}]}]}),
-    ("anthropic.messages", {"messages": [{"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": "a"},
-        {"type": "text", "text": "Hi", "cache_control": {"type": "x"}}]}]}),
-    ("openai.responses", {"input": [{"type": "function_call", "call_id": "a", "name": "f", "id": "b"}]}),
-])
-def test_what_a_format_has_gives_no_warning(dialect: str, body: Any) -> None:
-    assert read(dialect, body).warnings == ()
+@pytest.mark.parametrize("shape", ['[%s1%s]', '{"a":{"b":%s1%s}}'])
+def test_a_hundred_levels_are_read_and_one_more_is_refused(shape: str) -> None:
+    own = shape.count("[") + shape.count("{")
+    read_json((shape % ("[" * (100 - own), "]" * (100 - own))).encode())
+    with pytest.raises(InvalidRequest, match="at most 100 levels"):
+        read_json((shape % ("[" * (101 - own), "]" * (101 - own))).encode())
 
 
-@pytest.mark.parametrize(("dialect", "body", "paths"), [
-    ("openai.chat", {"messages": [{"role": "user", "content": "Hi", "parts": ["there"]}], "instructions": "Be brief."},
-     ["instructions", "messages[0].parts"]),
-    ("openai.responses", {"input": [{"role": "user", "content": "Hi", "parts": ["x"]}], "system": "Be brief."},
-     ["system", "input[0].parts"]),
-    ("anthropic.messages", {"messages": [{"role": "user", "content": "Hi", "name": "Ann"}], "instructions": "Brief!"},
-     ["instructions", "messages[0].name"]),
-    ("openai.chat", {"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "foo": "bar"}]}]},
-     ["messages[0].content[0].foo"]),
-    ("google.generateContent", {"contents": [{"role": "user", "parts": "Hi", "content": "x"}], "messages": [{"a": 1}]},
-     ["messages", "contents[0].content"]),
-])
-def test_what_a_format_does_not_have_is_named_in_a_warning(dialect: str, body: Any, paths: list[str]) -> None:
-    warnings = read(dialect, body).warnings
-    assert [warning.path for warning in warnings] == paths
-    assert {warning.code for warning in warnings} == {UNKNOWN}
+@pytest.mark.parametrize("levels", [101, 990, 5_000, 100_000])
+def test_a_body_that_has_to_be_repaired_may_be_as_deep_and_no_deeper(levels: int) -> None:
+    with pytest.raises(InvalidRequest, match="at most 100 levels"):
+        read_json(b'["\\ud800",' + b"[" * levels + b"]" * levels + b"]")
 
 
-def test_a_long_conversation_does_not_make_a_long_list_of_warnings() -> None:
-    messages = [{"role": "user", "content": "Hi", "timestamp": "12:00"}] * 1_000
-    assert len(read("openai.chat", {"messages": messages}).warnings) == MOST_NAMED
+def test_a_long_conversation_with_half_an_emoji_is_repaired() -> None:
+    message = b'{"role":"user","content":[{"type":"text","text":"\\ud83d half"}]}'
+    value, warnings = read_json(b'{"messages":[' + b",".join([message] * 300) + b"]}")
+    assert value["messages"][299]["content"][0]["text"] == "\ufffd half"
+    assert len(warnings) == 300

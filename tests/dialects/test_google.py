@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from service.dialects.google import ENDPOINTS, READERS, WIRE, answer, read_generate_content
+from service.dialects.google.wire import ENDPOINTS, READERS, WIRE, answer, read_generate_content
 from service.errors import InvalidRequest, MethodNotAllowed, RateLimited, ServiceError, TooLarge, UnknownModel
 from service.types import Media, TokenCount, ToolChoice
 from tests.dialects.google_bodies import PNG, one_turn, texts
-from tests.live import LiveServer
-from tests.web import client_of, make_app
+from tests.support.live import LiveServer
+from tests.support.web import client_of, make_app
 
 FOX = "The quick brown fox jumps over the lazy dog."
 

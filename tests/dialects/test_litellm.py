@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 HI = [{"role": "user", "content": "Hi"}]
 

@@ -15,7 +15,7 @@ from service.catalog import version
 from service.dialects import native
 from service.dialects.native_schema import BatchAnswer, CountAnswer, ErrorAnswer, TokenizersAnswer
 from service.errors import InvalidRequest, UnknownModel
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 HELLO = "Hello, world! 안녕하세요."
 

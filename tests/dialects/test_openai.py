@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.dialects.openai import ENDPOINTS, READERS, WIRE
+from service.dialects.openai.wire import ENDPOINTS, READERS, WIRE
 from service.errors import InvalidRequest, RateLimited, ServiceError, TooLarge, Unauthorized, UnknownModel
 from service.types import (
     Json,
@@ -23,7 +23,7 @@ from service.types import (
     ToolResult,
     Unknown,
 )
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 
 def read(body: Json, dialect: str = "openai.chat", path: str = "") -> Prompt:

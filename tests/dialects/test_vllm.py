@@ -6,7 +6,7 @@ import pytest
 
 from service.dialects.vllm import WIRE
 from service.errors import NotFound
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 
 async def post(path: str, body: Any) -> tuple[int, Any]:

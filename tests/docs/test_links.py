@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import make_parser
+from service.cli.main import make_parser
 from service.settings import Settings
-from tests import markdown
-from tests.live import ROOT
+from tests.support import markdown
+from tests.support.live import ROOT
 
 FOLDERS = ("docs", "deploy", "examples", "benchmarks", "tokenizers_data")
 

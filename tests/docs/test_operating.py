@@ -12,10 +12,10 @@ import pytest
 from benchmarks.__main__ import PARTS
 from benchmarks.figures import FIGURES, UNKNOWN, table
 from service import __version__
-from service.metrics import Metrics, error_codes
+from service.observability.metrics import Metrics, error_codes
 from service.settings import Settings
-from tests import markdown
-from tests.live import ROOT
+from tests.support import markdown
+from tests.support.live import ROOT
 
 GUIDE = markdown.read(ROOT / "docs" / "operating.md")
 

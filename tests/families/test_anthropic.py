@@ -9,8 +9,8 @@ import pytest
 from service import catalog
 from service.families import find_family
 from service.families.anthropic import FAMILIES
-from service.renderers.anthropic.rules import AnthropicRules
-from service.tokenizers.rows import TOKENIZERS
+from service.families.anthropic_rules import AnthropicRules
+from service.tokenizers.specs import TOKENIZERS
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from service import catalog
 from service.catalog import CatalogModel
-from service.counter import Counter as TokenCounter
+from service.counting.counter import Counter as TokenCounter
 from service.ledger.drift import BEYOND, DRIFT_COLUMNS, drift_sums
 from service.ledger.ledger import MOST_NOTES, MOST_WAITING, Billed, Ledger
 from service.ledger.store import (

@@ -9,8 +9,8 @@ import pytest
 
 from service.ledger.redis import FIELDS_AT_ONCE, RedisLedger
 from service.ledger.store import USAGE_COLUMNS, Account, Batch, StoreFailed, Sums
-from service.redis_client import open_redis, parse_redis_url
-from tests.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_server
+from service.redis.client import open_redis, parse_redis_url
+from tests.support.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_server
 
 pytestmark = pytest.mark.redis
 

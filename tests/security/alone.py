@@ -15,8 +15,8 @@ import sys
 import httpx
 
 from service.app import ENDPOINTS
-from tests.live import running_server
 from tests.security.parser_fuzz import targets
+from tests.support.live import running_server
 
 SIOCSIFFLAGS, UP = 0x8914, 1
 

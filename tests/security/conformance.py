@@ -20,8 +20,8 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.access.keys import FileStore, Scope, make_key
-from tests.live import LiveServer, running_server
+from service.auth.keys import FileStore, Scope, make_key
+from tests.support.live import LiveServer, running_server
 
 CONFIGURATION = """
 [checks]

@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from service.access import keys as key_module
-from service.access.keys import DEFAULT_SCOPES, FileStore, KeyRing, make_key
-from tests.access.test_auth import Door, bearer
-from tests.live import running_server
-from tests.web import client_of, make_app
+from service.auth import keys as key_module
+from service.auth.keys import DEFAULT_SCOPES, FileStore, KeyRing, make_key
+from tests.auth.test_auth import Door, bearer
+from tests.support.live import running_server
+from tests.support.web import client_of, make_app
 
 COUNT, BODY = "/v1/countTokens", {"tokenizer": "gpt2", "text": "hello"}
 

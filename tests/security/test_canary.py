@@ -17,10 +17,10 @@ import httpx
 import pytest
 import redis
 
-from service.access.keys import FileStore, make_key
-from tests.live import LiveServer, running_server
-from tests.redis_server import RedisServer, redis_server
-from tests.serving.test_workers_live import until
+from service.auth.keys import FileStore, make_key
+from tests.server.test_workers_live import until
+from tests.support.live import LiveServer, running_server
+from tests.support.redis_server import RedisServer, redis_server
 
 CANARY = "canary-7f3a91 fled the mine"
 WORD = "canary-7f3a91"

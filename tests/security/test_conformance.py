@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.security.conformance import CALLERS, Caller, run
-from tests.web import client_of, make_app
+from tests.support.web import client_of, make_app
 
 CASES = {"anybody, no keys asked for": 6}
 """Random cases for each operation; one for callers whose answers are decided before the body is read."""

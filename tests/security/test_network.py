@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.live import ROOT, running_server
 from tests.security.alone import ELSEWHERE
+from tests.support.live import ROOT, running_server
 
 GUARD = """
 import os, sys

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from service.cache.base import segment_key
 from service.settings import Settings
 from service.types import Segment
-from tests import markdown
-from tests.live import ROOT
+from tests.support import markdown
+from tests.support.live import ROOT
 
 POLICY = markdown.read(ROOT / "SECURITY.md")
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.live import LiveServer, running_server
-from tests.serving.test_workers_live import scrape, value
+from tests.server.test_workers_live import scrape, value
+from tests.support.live import LiveServer, running_server
 
 BODY = b'{"tokenizer":"o200k_base","text":"hello"}'
 LENGTH = b"Content-Length: %d\r\n" % len(BODY)

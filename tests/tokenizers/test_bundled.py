@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from service.errors import InvalidRequest
 from service.tokenizers.bundled import BUNDLED, BundledTokenizer, to_nfc
 from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.runs import cut_before_words
-from tests.nasty_texts import BLANK_TEXTS, TEXTS
+from service.tokenizers.splitting import cut_before_words
+from tests.support.nasty_texts import BLANK_TEXTS, TEXTS
 
 SENTENCEPIECE = ("llama2", "mistral_v1", "mistral_v2")
 UNCONFIRMED = ("gemma4", "glm4", "kimi")

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.tokenizers.bpe_kernel.tokenizer import WordTokenizer
 from service.tokenizers.data import read_verified
 from service.tokenizers.fast import CACHE_CHARACTERS, ChunkCache, SplintrTokenizer, without_special_tokens
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.vocabulary import Vocabulary
-from service.tokenizers.words.tokenizer import WordTokenizer
-from tests.nasty_texts import BLANK_TEXTS, TEXTS
+from tests.support.nasty_texts import BLANK_TEXTS, TEXTS
 
 
 def splintr(name: str) -> Vocabulary:

@@ -13,7 +13,7 @@ from service.tokenizers.golden import (
     ids_digest,
 )
 from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.rows import TOKENIZERS
+from service.tokenizers.specs import TOKENIZERS
 from service.types import Edge
 
 BOTH_ENGINES = [row.name for row in TOKENIZERS if row.reference and row.fast]

@@ -24,7 +24,7 @@ from service.tokenizers.registry import (
     verify_data,
     warm,
 )
-from service.tokenizers.rows import TOKENIZERS, Supply, TokenizerRow
+from service.tokenizers.specs import TOKENIZERS, Supply, TokenizerRow
 from tests.tokenizers.test_golden import Skewed
 
 ROWS = {row.name: row for row in TOKENIZERS}

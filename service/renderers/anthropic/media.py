@@ -9,9 +9,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
+from service.families.anthropic_rules import AnthropicRules, ImageRule
 from service.media.documents import LETTER, Page, Pdf, file_text, read_pdf
 from service.media.images import image_size
-from service.renderers.anthropic.rules import AnthropicRules, ImageRule
 from service.renderers.base import RenderingBuilder
 from service.types import Document, Media, SearchResult, Text
 

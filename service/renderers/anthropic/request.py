@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Protocol
 
+from service.families.anthropic_rules import AnthropicRules
 from service.families.base import Family
-from service.renderers.anthropic.rules import AnthropicRules
 from service.renderers.anthropic.thinking import keeps_thinking
 from service.renderers.anthropic.tools import dumps, write_tools
 from service.renderers.anthropic.turns import Script, Turn

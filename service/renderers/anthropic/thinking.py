@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from service.renderers.anthropic.rules import AnthropicRules
+from service.families.anthropic_rules import AnthropicRules
 from service.types import Message, Prompt, Thinking, ToolResult
 
 _TAG_BYTES = 16

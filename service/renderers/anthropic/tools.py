@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from service.renderers.anthropic.rules import AnthropicRules, Definition
+from service.families.anthropic_rules import AnthropicRules, Definition
 from service.renderers.base import RenderingBuilder
 from service.types import Json, Tool, ToolCall, ToolChoice
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal
 
+from service.families.anthropic_rules import AnthropicRules
 from service.renderers.anthropic.media import write_document, write_image, write_search_result
-from service.renderers.anthropic.rules import AnthropicRules
 from service.renderers.anthropic.thinking import hidden_thinking_tokens
 from service.renderers.anthropic.tools import (
     CALLS_CLOSE,

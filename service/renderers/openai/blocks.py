@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from service.families.openai_rules import OpenAIRules
 from service.renderers.base import RenderingBuilder
 from service.renderers.openai.content import compact
-from service.renderers.openai.rules import OpenAIRules
 from service.renderers.openai.tools import ToolDrawer, render_namespace
 from service.types import Tool, ToolChoice
 

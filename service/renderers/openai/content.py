@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from service.families.openai_rules import OpenAIRules
 from service.renderers.base import RenderingBuilder
 from service.renderers.openai.media import MediaPainter
-from service.renderers.openai.rules import OpenAIRules
 from service.types import (
     Document,
     Json,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from service.renderers.openai.rules import MAX_PATCHES, ImageRule, PatchImages, Sizing, TileImages
+from service.families.openai_rules import MAX_PATCHES, ImageRule, PatchImages, Sizing, TileImages
 
 PATCH, TILE = 32, 512
 

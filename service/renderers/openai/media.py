@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from service.families.openai_rules import OpenAIRules
 from service.media.documents import Pdf, file_text, read_pdf
 from service.media.images import image_size
 from service.media.recordings import audio_length
 from service.renderers.base import RenderingBuilder
 from service.renderers.openai.images import image_bound, image_doubt, image_tokens
-from service.renderers.openai.rules import OpenAIRules
 from service.types import Media
 
 REMOTE_FILE_TOKENS = 8_000

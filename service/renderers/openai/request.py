@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from service.families.base import Family
+from service.families.openai_rules import OpenAIRules, Surface
 from service.renderers.base import RenderingBuilder
 from service.renderers.openai.chat import draw_chat
 from service.renderers.openai.content import ContentDrawer
 from service.renderers.openai.media import MediaPainter
 from service.renderers.openai.responses import draw_responses
-from service.renderers.openai.rules import OpenAIRules, Surface
 from service.types import Json, Prompt, Rendering, Text
 
 EMPTY_TEXT = 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from service.families.openai_rules import FRAME
 from service.renderers.openai.blocks import DRAWN, hosted_cost, named_choice, responses_tools, visible
 from service.renderers.openai.content import ContentDrawer, reprinted
-from service.renderers.openai.rules import FRAME
 from service.renderers.openai.schema import render_format
 from service.types import (
     Message,

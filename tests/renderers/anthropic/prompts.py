@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from service import catalog
-from service.counter import Counter
-from service.dialects.anthropic import read_messages
+from service.counting.counter import Counter
+from service.dialects.anthropic.wire import read_messages
 from service.renderers.anthropic.request import render
 from service.types import CountRequest, Prompt, Rendering, TokenCount
 

@@ -7,8 +7,8 @@ import base64
 import pytest
 
 from service.families.anthropic import HAIKU_35_IMAGES, HIGH_IMAGES, STANDARD_IMAGES
+from service.families.anthropic_rules import ImageRule
 from service.renderers.anthropic.media import image_tokens, page_tokens
-from service.renderers.anthropic.rules import ImageRule
 from tests.media.media_files import png
 from tests.renderers.anthropic.prompts import NEW, OLD, body, costs, count, draw, loop, picture, text, tokens
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.counter import Counter
-from service.dialects.anthropic import read_messages
-from service.dialects.openai import READERS as OPENAI
-from service.features import main_feature
+from service.counting.counter import Counter
+from service.counting.features import main_feature
+from service.dialects.anthropic.wire import read_messages
+from service.dialects.openai.wire import READERS as OPENAI
 from service.types import (
     FEATURES,
     SECTIONS,

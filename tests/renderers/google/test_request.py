@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from service import catalog
-from service.counter import Counter
-from service.dialects.google import read_generate_content
+from service.counting.counter import Counter
+from service.dialects.google.wire import read_generate_content
 from service.families.google import FAMILIES
 from service.renderers.google.request import ASSUMED_CACHE, HOSTED_DOUBT
 from service.types import CountRequest

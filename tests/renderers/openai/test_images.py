@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.families import openai
+from service.families.openai_rules import ImageRule, PatchImages
 from service.renderers.openai.images import image_bound, image_doubt, image_tokens
-from service.renderers.openai.rules import ImageRule, PatchImages
 
 RULES = [value for value in vars(openai).values() if isinstance(value, ImageRule)]
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service import catalog
-from service.counter import Counter
-from service.dialects.openai import READERS
+from service.counting.counter import Counter
+from service.dialects.openai.wire import READERS
 from service.renderers.openai.request import render
 from service.types import (
     SECTIONS,

@@ -1,1 +1,0 @@
-"""Faults under a constant, checked load: `make chaos` (python -m chaos)."""

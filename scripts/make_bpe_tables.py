@@ -1,0 +1,263 @@
+"""Make `tokenizers_data/*.words.gz`, what `service.tokenizers.bpe_kernel` counts with, derived from a tokenizer.json;
+and `kinds.bin.gz` in that package, what OpenAI's patterns take each character for.
+
+    python scripts/make_bpe_tables.py            rewrite the files; prints what the manifest must say
+    python scripts/make_bpe_tables.py --check    derive only, and compare with the manifest; nothing is written
+
+How an engine cuts and normalises is found by asking it (Hugging Face tokenizers, tiktoken) about every code point, not
+by versions of Unicode. Whatever the counting takes for granted of a vocabulary is asserted here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import re
+import struct
+import sys
+import unicodedata
+from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import tiktoken
+from tokenizers import normalizers, pre_tokenizers
+
+from service.tokenizers.bpe_kernel.tables import (
+    ADDED_BYTES,
+    BESIDE_BITS,
+    LONGEST_BLANK,
+    PAGE,
+    Header,
+    beside_bit,
+    pack,
+)
+from service.tokenizers.byte_alphabet import LETTER_OF, token_bytes_of
+from service.tokenizers.data import read_verified, shipped_files
+from service.tokenizers.reference.huggingface import sentencepiece_bytes
+
+ASTRAL = "\U00010000"
+KINDS = (r"\p{Lu}\p{Lt}", r"\p{Ll}", r"\p{Lm}\p{Lo}", r"\p{M}", r"\p{N}", r"\s", r"\r\n")
+CASELESS, NUMBER, SPACE, OTHER, CHANGES, JOINS = 2, 4, 5, 7, 8, 16
+"""`enum kind` of tables.h."""
+PROBES = (("a", CASELESS), ("1", NUMBER), ("\n", SPACE), ("!", OTHER))
+GROWTH = 3
+"""Times its bytes that a character may become in the kernel."""
+NFKC = normalizers.NFKC().normalize_str
+DATA = Path(__file__).resolve().parent.parent / "tokenizers_data"
+KINDS_FILE = DATA.parent / "service" / "tokenizers" / "words" / "kinds.bin.gz"
+MARK = "\u2581"
+SECTIONS = dict[str, bytes]
+
+
+def words(values: Iterable[int]) -> bytes:
+    found = list(values)
+    return struct.pack(f"<{len(found)}I", *found)
+
+
+def scalars() -> Iterator[str]:
+    return (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+
+
+def merges(model: dict[str, Any]) -> tuple[list[tuple[str, str]], SECTIONS]:
+    """The pairs in order of rank, and their ids."""
+    assert model["type"] == "BPE"
+    assert not any(model.get(key) for key in (
+        "dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges",
+    ))
+    ids: dict[str, int] = model["vocab"]
+    pairs = [tuple(row.split(" ") if isinstance(row, str) else row) for row in model["merges"]]
+    assert len(set(pairs)) == len(pairs) < 1 << 20
+    assert max(ids.values()) < 1 << 18
+    sides = words(ids[left] for left, _ in pairs) + words(ids[right] for _, right in pairs)
+    return pairs, {"sides": sides, "made": words(ids[left + right] for left, right in pairs)}
+
+
+# ---------------------------------------------------------------- GPT-2's pattern over bytes, after NFKC
+
+
+def gpt2(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
+    assert content["normalizer"] == {"type": "NFKC"}
+    assert content["pre_tokenizer"] == {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    assert content["post_processor"] is None
+    specials = {token["content"]: token["id"] for token in content["added_tokens"]}
+    assert all(token["special"] for token in content["added_tokens"])
+    _, sections = merges(content["model"])
+    ids = content["model"]["vocab"]
+    sections["byte_ids"] = words(ids[LETTER_OF[byte]] for byte in range(256))
+    unstable = find_unstable()
+    changes = dict(simple_changes(unstable))
+    sections["kind_pages"], sections["kinds"] = kind_pages({*unstable}, changes)
+    sections["changes"] = words(map(ord, changes)) + words([0, *accumulate(map(len, changes.values()))])
+    sections["change_bytes"] = b"".join(changes.values())
+    sections |= token_bytes({number: token_bytes_of(token) for token, number in ids.items()})
+    return Header("gpt2", specials, 0, ranges(ord(letter) for letter in unstable if letter < ASTRAL)), sections
+
+
+def kind_pages(unstable: Container[str], changes: Container[str]) -> tuple[bytes, bytes]:
+    """The kind of every code point, in pages: whether a letter, a digit or a sign goes on in it as one pre-token, and
+    what NFKC does to it."""
+    split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str
+    kinds = bytearray(sys.maxunicode + 1)
+    for letter in scalars():
+        alone = (kind for before, kind in PROBES if len(split(before + letter)) == 1)
+        kinds[ord(letter)] = next(alone, OTHER) if letter not in " \n" else SPACE
+        if letter in unstable:
+            kinds[ord(letter)] |= CHANGES if letter in changes else JOINS
+    return in_pages(kinds)
+
+
+def in_pages(kinds: bytearray) -> tuple[bytes, bytes]:
+    pages: dict[bytes, int] = {}
+    places = [pages.setdefault(bytes(kinds[at : at + PAGE]), len(pages)) for at in range(0, len(kinds), PAGE)]
+    return struct.pack(f"<{len(places)}H", *places), b"".join(pages)
+
+
+def tiktoken_kinds() -> bytes:
+    """The same for OpenAI's patterns: what each class matches in tiktoken, which passes over all that none matches."""
+    bytes_only = {bytes([byte]): byte for byte in range(256)}
+    text = "".join(scalars())
+    kinds = bytearray([OTHER]) * (sys.maxunicode + 1)
+    for kind, pattern in enumerate(KINDS):
+        encoding = tiktoken.Encoding("kinds", pat_str=f"[{pattern}]", mergeable_ranks=bytes_only, special_tokens={})
+        for letter in encoding.decode_bytes(encoding.encode_ordinary(text)).decode():
+            assert kinds[ord(letter)] == OTHER or letter in "\r\n"
+            kinds[ord(letter)] = kind
+    return b"".join(in_pages(kinds))
+
+
+def find_unstable() -> list[str]:
+    """Characters that NFKC may change, or may join to what stands before them."""
+    seconds = {
+        chr(int(parts[1], 16)) for letter in scalars()
+        if len(parts := unicodedata.decomposition(letter).split()) == 2 and not parts[0].startswith("<")
+    } | {chr(code) for code in range(0x1160, 0x1200)}
+
+    def is_stable(letter: str) -> bool:
+        known = unicodedata.category(letter) != "Cn" and not unicodedata.combining(letter)
+        return known and letter not in seconds and NFKC(letter) == letter
+
+    return [letter for letter in scalars() if not letter.isascii() and not is_stable(letter)]
+
+
+def simple_changes(unstable: list[str]) -> Iterator[tuple[str, bytes]]:
+    """Those of them that become characters that are stable themselves, whatever stands around, and what they become."""
+    some = {*unstable}
+    for letter in unstable:
+        made = NFKC(letter)
+        known = unicodedata.category(letter) != "Cn" and not unicodedata.combining(letter)
+        if known and made != letter and not some & {*made} and len(made.encode()) <= GROWTH * len(letter.encode()):
+            yield letter, made.encode()
+
+
+def ranges(codes: Iterable[int]) -> list[list[int]]:
+    found: list[list[int]] = []
+    for code in codes:
+        if found and found[-1][1] == code - 1:
+            found[-1][1] = code
+        else:
+            found.append([code, code])
+    return found
+
+
+# ---------------------------------------------------------------- cut between characters that no token joins
+
+
+def characters(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
+    assert content["normalizer"] == {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
+    assert content["pre_tokenizer"]["pattern"] == {"String": " "}
+    assert content["model"]["byte_fallback"]
+    pairs, sections = merges(content["model"])
+    ids = content["model"]["vocab"]
+    byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
+    assert not {*byte_tokens} & {side for pair in pairs for side in pair}
+    assert not any(" " in token for token in ids if len(token) > 1)
+    sections["byte_ids"] = words(ids[token] for token in byte_tokens)
+    single = {ord(token): number for token, number in ids.items() if len(token) == 1} | {ord(" "): ids[MARK]}
+    sections["characters"] = words(sorted(single)) + words(single[code] for code in sorted(single))
+    sections["beside"], sections["beside_bits"] = beside({_as_in_text(left + right) for left, right in pairs})
+    tokens = {token["content"]: token["id"] for token in content["added_tokens"] if not token["special"]}
+    sections["added"], sections["added_ids"] = added(tokens)
+    sections |= token_bytes({number: sentencepiece_bytes(token) for token, number in ids.items()} | {
+        number: token.encode() for token, number in tokens.items() if token not in ids
+    })
+    assert not any(token[flag] for token in content["added_tokens"]
+                   for flag in ("single_word", "lstrip", "rstrip", "normalized"))
+    specials = {token["content"]: token["id"] for token in content["added_tokens"] if token["special"]}
+    template = content["post_processor"]["single"]
+    return Header("between_characters", specials, sum("SpecialToken" in step for step in template), []), sections
+
+
+def _as_in_text(token: str) -> str:
+    """For a single U+2581 of a text the same holds as for a blank."""
+    return token.replace(MARK, " ")
+
+
+def beside(tokens: set[str]) -> tuple[bytes, bytes]:
+    """Which characters stand side by side in a token: bits of ASCII pairs, and of hashes of the others."""
+    ascii_bits, bits = bytearray(128 * 128 // 8), bytearray(1 << BESIDE_BITS - 3)
+    for first, second in {pair for token in tokens for pair in pairwise(token)}:
+        assert first == second or not {first, second} & {"\n", "\t"}
+        if (first + second).isascii():
+            ascii_bits[ord(first) << 4 | ord(second) >> 3] |= 1 << (ord(second) & 7)
+        else:
+            bit = beside_bit(ord(first), ord(second))
+            bits[bit >> 3] |= 1 << (bit & 7)
+    return bytes(ascii_bits), bytes(bits)
+
+
+def added(tokens: dict[str, int]) -> tuple[bytes, bytes]:
+    """Those that begin in < or [, and their ids. All the others are runs of one blank, of every length up to
+    LONGEST_BLANK, but that a single U+2581 is none; their ids follow, of each blank from length 0 on."""
+    tags = sorted(token for token in tokens if re.fullmatch(r"<[!-;=?-~]+>|\[[!-Z^-~]+\]", token))
+    runs = [blank * length for blank in "\n\t\u2581" for length in range(LONGEST_BLANK + 1)]
+    assert {*tokens} == {*tags, *runs} - {"", MARK}
+    assert all(token.isascii() and len(token) < ADDED_BYTES for token in tags)
+    entries = b"".join(token.encode().ljust(ADDED_BYTES, b"\0") for token in tags)
+    return entries, words(tokens.get(token, 0) for token in [*tags, *runs])
+
+
+def token_bytes(tokens: dict[int, bytes]) -> SECTIONS:
+    """What the ids 0, 1, 2, ... stand for: how many bytes, and the bytes."""
+    assert sorted(tokens) == [*range(len(tokens))]
+    every = [tokens[number] for number in range(len(tokens))]
+    return {"token_sizes": struct.pack(f"<{len(every)}H", *map(len, every)), "token_bytes": b"".join(every)}
+
+
+DERIVED: dict[str, tuple[str, Callable[[dict[str, Any]], tuple[Header, SECTIONS]]]] = {
+    "claude-words": ("claude", gpt2),
+    "gemma3-words": ("gemma3", characters),
+}
+"""Row of the manifest -> the row it is derived from, and how."""
+
+
+def derive(name: str) -> bytes:
+    source, make = DERIVED[name]
+    return pack(*make(json.loads(read_verified(source))))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    options = parser.parse_args()
+    kinds = tiktoken_kinds()
+    wrong = int(not KINDS_FILE.exists() or gzip.decompress(KINDS_FILE.read_bytes()) != kinds)
+    print(f"{'WRONG' if wrong else 'ok':5}  {KINDS_FILE.name}")
+    if not options.check:
+        KINDS_FILE.write_bytes(gzip.compress(kinds, 9, mtime=0))
+    for name in DERIVED:
+        content = derive(name)
+        sha256, row = hashlib.sha256(content).hexdigest(), shipped_files().get(name)
+        is_right = row is not None and (row.sha256, row.size) == (sha256, len(content))
+        print(f"{'ok' if is_right else 'WRONG':5}  {name}  sha256 {sha256}  bytes {len(content)}")
+        wrong += not is_right
+        if not options.check:
+            (DATA / f"{name.removesuffix('-words')}.words.gz").write_bytes(gzip.compress(content, 9, mtime=0))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

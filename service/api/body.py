@@ -1,0 +1,207 @@
+"""Reading a request body: bounded while it arrives, bounded while it is decompressed, bounded in time."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from service.errors import BodyTimeout, InvalidRequest, Overloaded, TooLarge, UnsupportedMedia
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+ARRIVED = "tallystick.arrived"
+"""In the scope of a request: a function that gives the body, and gives it up, where all of it is there; else None.
+Only our own protocol has it (service.server.http.protocol)."""
+
+MAX_RATIO = 200
+"""Decompressed to compressed bytes. Real JSON and prose stay under 20; a bomb of zeros reaches 1,000."""
+
+RATIO_FROM_BYTES = 1 << 20
+"""Below this the ratio is not looked at: a small body hurts nobody, and blanks compress well."""
+
+STEP = 1 << 20
+"""Bytes decompressed before other requests get their turn on the event loop."""
+
+SLICE = 1 << 16
+"""Compressed bytes handed to zlib at once: it copies what it has not used yet, so handing it all would be quadratic."""
+
+MAX_MEMBERS = 1_000
+"""gzip members in one body; millions of empty ones would keep us busy for nothing."""
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its body was complete: there is nobody to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """`max_bytes` holds for the body as sent and again for what it decompresses to; `seconds` for its arrival."""
+
+    max_bytes: int
+    seconds: float
+
+
+class ByteBudget:
+    """Bytes of bodies that all requests together may hold. Used from one event loop, so without a lock."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.held = 0
+
+    def has(self, count: int) -> bool:
+        """Whether so many more may be held."""
+        return self.held + count <= self.max_bytes
+
+    def hold(self) -> Hold:
+        """A share for one request: a context manager that gives all back at its end."""
+        return Hold(self)
+
+
+class Hold:
+    """What one request holds of a budget."""
+
+    def __init__(self, budget: ByteBudget) -> None:
+        self.budget = budget
+        self.bytes = 0
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.budget.held -= self.bytes
+
+    def take(self, count: int) -> None:
+        """Raises Overloaded where the budget has no more."""
+        if not self.budget.has(count):
+            raise Overloaded("Too many large bodies are being read; try again in a second.", retry_after=1)
+        self.bytes += count
+        self.budget.held += count
+
+
+async def read_body(
+    receive: Receive, headers: Mapping[str, str], limits: BodyLimits, hold: Hold, arrived: bytes | None = None
+) -> bytes:
+    """The whole body, decompressed; its bytes are taken from `hold`. `arrived` is all of it, where it is there.
+
+    Raises TooLarge as soon as it is clear (before reading where Content-Length says so), UnsupportedMedia for an
+    encoding we don't speak, InvalidRequest for damaged data, BodyTimeout for a body that does not arrive in time,
+    Overloaded where others hold too much, ClientGone where the client left.
+    """
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in ENCODINGS:
+        raise UnsupportedMedia("Content-Encoding must be gzip, deflate or absent.")
+    length = headers.get("content-length", "")
+    if length.isdecimal() and (len(length) > 18 or int(length) > limits.max_bytes):
+        raise too_large(limits.max_bytes)
+    if arrived is None:
+        body = await _receive_all(receive, limits, hold)
+    elif len(arrived) > limits.max_bytes:
+        raise too_large(limits.max_bytes)
+    else:
+        hold.take(len(arrived))
+        body = arrived
+    if not ENCODINGS[encoding]:
+        return body
+    return await _decompress(body, limits.max_bytes, ENCODINGS[encoding], hold)
+
+
+async def _receive_all(receive: Receive, limits: BodyLimits, hold: Hold) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(limits.seconds):
+            more = True
+            while more:
+                chunk, more = await _next_chunk(receive)
+                size += len(chunk)
+                if size > limits.max_bytes:
+                    raise too_large(limits.max_bytes)
+                hold.take(len(chunk))
+                chunks.append(chunk)
+    except TimeoutError:
+        raise BodyTimeout(f"The body did not arrive within {limits.seconds:g} seconds.") from None
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def drain(receive: Receive, max_bytes: int, seconds: float) -> None:
+    """Read and drop what a refused client is still sending, within bounds.
+
+    Closing a connection with unread bytes in it resets it, and the client never sees the answer.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            more = True
+            while more and max_bytes > 0:
+                chunk, more = await _next_chunk(receive)
+                max_bytes -= len(chunk)
+    except (TimeoutError, ClientGone):
+        return
+
+
+async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientGone
+    return message.get("body", b""), message.get("more_body", False)
+
+
+def too_large(max_bytes: int) -> TooLarge:
+    return TooLarge(
+        f"The body is larger than {max_bytes} bytes, as sent or decompressed. "
+        "Send less at a time, or raise TALLYSTICK_MAX_BODY_BYTES."
+    )
+
+
+# ---------------------------------------------------------------- decompression
+
+ENCODINGS: Mapping[str, tuple[int, ...]] = {
+    "": (), "identity": (), "gzip": (31,), "x-gzip": (31,), "deflate": (15, -15),
+}
+"""Content-Encoding -> zlib window bits to try. `deflate` means zlib by the standard and raw deflate by habit."""
+
+
+async def _decompress(data: bytes, max_bytes: int, window_bits: tuple[int, ...], hold: Hold) -> bytes:
+    for bits in window_bits:
+        try:
+            return await _inflate(data, max_bytes, bits, hold)
+        except zlib.error:
+            continue
+    raise InvalidRequest("The body is not what Content-Encoding says: it cannot be decompressed.")
+
+
+async def _inflate(data: bytes, max_bytes: int, bits: int, hold: Hold) -> bytes:
+    """Every member of `data`, one after the other (gzip allows several). Raises zlib.error for damaged data."""
+    out = bytearray()
+    stream, members, rested_at = zlib.decompressobj(bits), 1, 0
+    for start in range(0, len(data), SLICE):
+        rest = data[start : start + SLICE]
+        while rest:
+            if stream.eof:
+                rest = rest.lstrip(b"\0")  # members may be padded with zeros
+                if not rest:
+                    break
+                stream, members = zlib.decompressobj(bits), members + 1
+            piece = stream.decompress(rest, STEP)
+            hold.take(len(piece))
+            out += piece
+            rest = stream.unused_data if stream.eof else stream.unconsumed_tail
+            _check_expansion(len(data), len(out), members, max_bytes)
+            if len(out) - rested_at >= STEP:
+                rested_at = len(out)
+                await asyncio.sleep(0)
+    out += stream.flush()
+    if data and not stream.eof:
+        raise zlib.error("truncated")
+    return bytes(out)
+
+
+def _check_expansion(compressed: int, decompressed: int, members: int, max_bytes: int) -> None:
+    if decompressed > max_bytes:
+        raise too_large(max_bytes)
+    if decompressed > RATIO_FROM_BYTES and decompressed > MAX_RATIO * compressed:
+        raise TooLarge(f"The body decompresses to more than {MAX_RATIO} times its size.")
+    if members > MAX_MEMBERS:
+        raise TooLarge(f"The compressed body has more than {MAX_MEMBERS} members.")

@@ -1,0 +1,280 @@
+"""API keys: how one is made, what is kept of it, and where.
+
+A key is `tsk_<id>_<secret>`; the secret is 256 random bits, and only the SHA-256 of the whole key is kept. A slow hash
+(bcrypt, argon2) makes it costly to try passwords that people think up; 256 random bits cannot be tried at any speed,
+so it would only slow every request down. The id finds the row, and the digests are compared in constant time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+if TYPE_CHECKING:
+    from service.redis.client import Client
+
+Scope = Literal["count", "tokenize", "models", "usage", "budgets", "metrics", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+ADMIN: Scope = "admin"
+"""Opens everything, also what has no scope of its own."""
+
+DEFAULT_SCOPES: tuple[Scope, ...] = ("count", "tokenize", "models")
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""A name is a project's label in the ledger and in logs. Two keys may share one, so that a key can be replaced."""
+
+KEY = re.compile(r"tsk_(?P<id>[0-9a-f]{12})_[A-Za-z0-9_-]{43}")
+ID_IN_KEY = slice(4, 16)
+
+
+class KeyStoreError(Exception):
+    """The keys cannot be read or changed; the message says where and why, and holds nothing of a key."""
+
+
+class NoKeyFile(KeyStoreError):
+    """The file that was named is not there, and the command is not one that makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is kept of a key. Rates are a minute; 0 is no limit, None what the settings say. `expires` is exclusive."""
+
+    id: str
+    name: str
+    digest: bytes
+    scopes: frozenset[Scope]
+    created: datetime
+    expires: datetime | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+    def opens(self, scope: Scope) -> bool:
+        return scope in self.scopes or ADMIN in self.scopes
+
+    def is_expired(self, now: datetime) -> bool:
+        return self.expires is not None and now >= self.expires
+
+
+def digest_of(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
+
+
+def make_key(name: str, scopes: Iterable[Scope], **more: Any) -> tuple[str, Key]:
+    """A new key and what is to be kept of it; `more` are fields of Key. The key itself is nowhere else."""
+    key_id = secrets.token_hex(6)
+    text = f"tsk_{key_id}_{secrets.token_urlsafe(32)}"
+    return text, Key(key_id, name, digest_of(text), frozenset(scopes), created=datetime.now(UTC), **more)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """The keys of one moment; replaced as a whole."""
+
+    by_id: Mapping[str, Key] = field(default_factory=dict)
+
+    def find(self, text: str, now: datetime | None = None) -> Key | None:
+        """The row of a key that is right and has not expired."""
+        key = self.by_id.get(text[ID_IN_KEY])  # whether the rest is right, its digest tells
+        if key is None or not hmac.compare_digest(key.digest, digest_of(text)):
+            return None
+        return None if key.expires is not None and key.is_expired(now or datetime.now(UTC)) else key
+
+
+# ---------------------------------------------------------------- as JSON
+
+
+def key_to_json(key: Key) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": key.id, "name": key.name, "sha256": key.digest.hex(), "scopes": sorted(key.scopes),
+        "created": key.created.isoformat(timespec="seconds"),
+    }
+    if key.expires is not None:
+        row["expires"] = key.expires.isoformat(timespec="seconds")
+    for name in ("requests_per_minute", "tokens_per_minute"):
+        if getattr(key, name) is not None:
+            row[name] = getattr(key, name)
+    return row
+
+
+def key_from_json(row: Any, place: str) -> Key:
+    """Raises KeyStoreError naming `place` for a row that is not as it should be: half a key opens nothing."""
+    try:
+        key = Key(
+            id=_text(row["id"], r"[0-9a-f]{12}"), name=_text(row["name"], NAME.pattern),
+            digest=bytes.fromhex(_text(row["sha256"], "[0-9a-f]{64}")), scopes=frozenset(row["scopes"]),
+            created=_instant(row["created"]), expires=_instant(row["expires"]) if row.get("expires") else None,
+            requests_per_minute=_rate(row.get("requests_per_minute")),
+            tokens_per_minute=_rate(row.get("tokens_per_minute")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else "a field is not as it should be"
+        raise KeyStoreError(f"{place}: {what}") from None
+    unknown = key.scopes.difference(SCOPES)
+    if unknown:
+        raise KeyStoreError(f"{place}: scopes must be of {', '.join(SCOPES)}")
+    return key
+
+
+def _text(value: Any, pattern: str) -> str:
+    if not isinstance(value, str) or not re.fullmatch(pattern, value):
+        raise ValueError
+    return value
+
+
+def _instant(value: str) -> datetime:
+    instant = datetime.fromisoformat(value)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
+def _rate(value: Any) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise ValueError
+    return value
+
+
+# ---------------------------------------------------------------- where they are kept
+
+Change = Callable[[dict[str, Key]], None]
+
+
+class KeyStore(Protocol):
+    """Where keys are kept. All raise KeyStoreError."""
+
+    def load(self) -> KeyRing: ...
+
+    def change(self, change: Change) -> None:
+        """Let `change` alter the keys by id; nobody sees anything in between."""
+        ...
+
+    def version(self) -> object:
+        """Something that differs once the keys have changed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileStore:
+    """A JSON file that its owner alone may read and write. A file that is not there holds no keys."""
+
+    path: Path
+
+    def load(self) -> KeyRing:
+        try:
+            with self.path.open(encoding="utf-8") as file:
+                if os.fstat(file.fileno()).st_mode & 0o022:
+                    raise KeyStoreError(f"{self.path}: others may write to it, and so make keys: chmod 600 it")
+                content = json.load(file)
+        except FileNotFoundError:
+            return KeyRing()
+        except OSError as error:
+            raise KeyStoreError(f"{self.path}: cannot be read: {error.strerror}") from None
+        except ValueError:
+            raise KeyStoreError(f"{self.path}: is not JSON in UTF-8") from None
+        rows = content.get("keys") if isinstance(content, dict) else None
+        if not isinstance(rows, list):
+            raise KeyStoreError(f"{self.path}: keys must be a list")
+        keys = [key_from_json(row, f"{self.path}: keys[{i}]") for i, row in enumerate(rows)]
+        return KeyRing({key.id: key for key in keys})
+
+    def change(self, change: Change) -> None:
+        try:
+            with self._alone():
+                keys = dict(self.load().by_id)
+                change(keys)
+                self._replace({"keys": [key_to_json(key) for key in keys.values()]})
+        except OSError as error:
+            raise KeyStoreError(f"{self.path}: cannot be written: {error.strerror}") from None
+
+    def version(self) -> object:
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The lock is a file beside: the keys' own file is replaced by each change."""
+        with self.path.with_name(self.path.name + ".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _replace(self, content: Any) -> None:
+        target = self.path.resolve()  # a link stays a link
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 600
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(content, file, indent=1)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+REDIS_KEYS = "tallystick:keys"
+"""A hash: id -> row as JSON."""
+
+REDIS_VERSION = "tallystick:keys:version"
+
+
+@dataclass(frozen=True, slots=True)
+class RedisStore:
+    """A hash in Redis, shared by all servers that use it. `connect` may raise what clients raise."""
+
+    connect: Callable[[], Client]
+
+    def load(self) -> KeyRing:
+        rows = self._ask(lambda client: client.hgetall(REDIS_KEYS))
+        keys = [key_from_json(_parsed(row), f"Redis: {REDIS_KEYS}") for row in rows.values()]
+        return KeyRing({key.id: key for key in keys})
+
+    def change(self, change: Change) -> None:
+        before = self.load().by_id
+        after = dict(before)
+        change(after)
+
+        def write(client: Client) -> None:
+            for key_id in before.keys() - after.keys():
+                client.hdel(REDIS_KEYS, key_id)
+            for key_id in after.keys() - before.keys():
+                client.hset(REDIS_KEYS, key_id, json.dumps(key_to_json(after[key_id])))
+            client.incr(REDIS_VERSION)
+
+        self._ask(write)
+
+    def version(self) -> object:
+        return self._ask(lambda client: client.get(REDIS_VERSION))
+
+    def _ask(self, question: Callable[[Client], Any]) -> Any:
+        from service.redis.client import reason_of, redis_errors  # noqa: PLC0415  imports redis
+
+        try:
+            client = self.connect()
+            try:
+                return question(client)
+            finally:
+                client.close()
+        except redis_errors() as error:
+            raise KeyStoreError(f"Redis cannot be asked for keys: {reason_of(error)}") from None
+
+
+def _parsed(row: str | bytes) -> Any:
+    try:
+        return json.loads(row)
+    except ValueError:
+        return None

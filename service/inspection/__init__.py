@@ -1,1 +1,0 @@
-"""How a text became tokens, shown."""

@@ -1,0 +1,225 @@
+"""What usage costs: Decimal US dollars by the bundled price lists, never a float and never 0 for what is not known.
+
+Thin over genai-prices: its tiers (above a threshold of input tokens the whole request costs the tier's rate), its
+dated and time-of-day prices and its variants for batch and service tiers decide. What it leaves open is refused here:
+usage that a row does not price, or a service tier it does not list, makes the price unknown instead of free.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from service.catalog import CatalogModel, PriceRow, PriceStatus, version
+from service.pricing.usage import Bucket, Usage
+from service.types import InputCost
+
+ServiceTier = Literal["standard", "batch", "flex", "priority", "fast"]
+SERVICE_TIERS: tuple[ServiceTier, ...] = get_args(ServiceTier)
+
+_CONTEXTS: Mapping[ServiceTier, Mapping[str, str]] = {
+    "standard": {},
+    "batch": {"processing": "batch"},
+    "flex": {"service_tier": "flex"},
+    "priority": {"service_tier": "priority"},
+    "fast": {"service_tier": "fast", "speed": "fast"},
+}
+
+_USAGE_KEYS: Mapping[Bucket, str] = {
+    "input": "input_tokens",
+    "cache_read": "cache_read_tokens",
+    "cache_write": "cache_write_tokens",
+    "cache_write_5m": "cache_write_5m_tokens",
+    "cache_write_1h": "cache_write_1h_tokens",
+    "input_audio": "input_audio_tokens",
+    "input_image": "input_image_tokens",
+    "input_video": "input_video_tokens",
+    "cache_read_audio": "cache_audio_read_tokens",
+    "cache_read_image": "cache_image_read_tokens",
+    "cache_read_video": "cache_video_read_tokens",
+    "output": "output_tokens",
+    "reasoning": "output_reasoning_tokens",
+    "output_audio": "output_audio_tokens",
+    "output_image": "output_image_tokens",
+    "output_video": "output_video_tokens",
+    "web_searches": "web_searches",
+    "storage_searches": "storage_searches",
+    "requests": "requests",
+}
+"""The unit of genai-prices that each bucket is; a unit without a price of its own costs what its ancestor costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The price of a bucket in USD for `per` units; of `steps` the last whose start the input tokens pass applies."""
+
+    per: int
+    steps: tuple[tuple[int, Decimal], ...]
+
+    def at(self, input_tokens: int) -> tuple[int | None, Decimal]:
+        """(threshold passed or None, USD for `per` units) in a request of `input_tokens`."""
+        start, price = self.steps[0]
+        for step in self.steps[1:]:
+            if input_tokens > step[0]:
+                start, price = step
+        return (None if start < 0 else start), price
+
+
+@dataclass(frozen=True, slots=True)
+class LineItem:
+    """A bucket's share: `amount` = quantity * unit_price / per, in USD. `above` is the tier's threshold or None."""
+
+    bucket: Bucket
+    quantity: int
+    unit_price: Decimal
+    per: int
+    amount: Decimal
+    above: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What usage costs. `total` is the sum of the line items in USD, None where `price_status` is `unknown`.
+
+    `unpriced` names the buckets that no row prices; `reason` says why a price is unknown or only inferred.
+    """
+
+    total: Decimal | None
+    line_items: tuple[LineItem, ...]
+    price_status: PriceStatus
+    prices_version: str
+    service_tier: ServiceTier = "standard"
+    unpriced: tuple[Bucket, ...] = ()
+    reason: str | None = None
+    currency: Literal["USD"] = "USD"
+
+
+def price_input(model: CatalogModel, input_tokens: int, at_minute: int | None = None) -> InputCost | None:
+    """What `input_tokens` cost at a minute since 1970 (now where None), uncached, at the standard tier; None where the
+    price is not known.
+
+    Asked for every count: 2 us of processor time when the rate is remembered (2-core machine, 2026-11).
+    """
+    row = model.price
+    rate = None if row is None else _rates(row, "standard", minute() if at_minute is None else at_minute).get("input")
+    if row is None or rate is None:
+        return None
+    _, price = rate.at(input_tokens)
+    return InputCost(input_tokens * price / rate.per, "inferred" if row.inferred else "known", prices_version(row))
+
+
+def quote(model: CatalogModel, usage: Usage, tier: ServiceTier = "standard", at: datetime | None = None) -> Quote:
+    """What `usage` costs at `tier` and instant `at` (UTC where naive; now where None)."""
+    row = model.price
+    if row is None:
+        return _unknown(model, _NO_ROW, tier)
+    rates = _rates(row, tier, minute(at))
+    if not rates:
+        return _unknown(model, f"The price list has no {tier} price for this model at this date.", tier)
+    input_tokens = usage.input_tokens
+    items: list[LineItem] = []
+    unpriced: list[Bucket] = []
+    for bucket, quantity in usage.buckets.items():
+        rate = rates.get(bucket)
+        if rate is not None:
+            above, price = rate.at(input_tokens)
+            items.append(LineItem(bucket, quantity, price, rate.per, quantity * price / rate.per, above))
+        elif bucket != "requests":
+            unpriced.append(bucket)
+    if unpriced:
+        return _unknown(model, _NO_RATE, tier, tuple(unpriced))
+    total = sum((item.amount for item in items), start=Decimal(0))
+    status: PriceStatus = "inferred" if row.inferred else "known"
+    reason = _INFERRED if row.inferred else None
+    return Quote(total, tuple(items), status, prices_version(row), tier, reason=reason)
+
+
+def rate_of(
+    model: CatalogModel, bucket: Bucket, tier: ServiceTier = "standard", at: datetime | None = None
+) -> Rate | None:
+    """The rate of one bucket, None where it is not known."""
+    return _rates(model.price, tier, minute(at)).get(bucket) if model.price else None
+
+
+def prices_version(row: PriceRow | None) -> str:
+    """Which edition of the price lists `row` is of; None asks for the bundled ones."""
+    return (row and row.edition) or version()
+
+
+def minute(at: datetime | None = None) -> int:
+    """Minutes since 1970 of `at` (UTC where naive) or of now."""
+    return int((at.replace(tzinfo=at.tzinfo or UTC).timestamp() if at else time.time()) // 60)
+
+
+@lru_cache(1024)
+def plain(amount: Decimal) -> str:
+    """Decimal as a JSON string: no exponent, no trailing zeros."""
+    text = format(amount, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_NO_ROW = "No price list has this model: put its prices into the catalog file, or name a host that lists it."
+_NO_RATE = "The price list prices this model, but not this kind of usage."
+_INFERRED = "The price is that of a wider name or of the maker, not of exactly this model and host."
+
+
+def _unknown(
+    model: CatalogModel, reason: str, tier: ServiceTier = "standard", unpriced: tuple[Bucket, ...] = ()
+) -> Quote:
+    return Quote(None, (), "unknown", prices_version(model.price), tier, unpriced, reason)
+
+
+# ---------------------------------------------------------------- rows -> rates
+
+_FREE = Rate(1_000_000, ((-1, Decimal(0)),))
+"""OpenRouter's `:free` routes are listed by name, without prices."""
+
+@lru_cache(4096)
+def _rates(row: PriceRow, tier: ServiceTier, at_minute: int) -> Mapping[Bucket, Rate]:
+    """The rate of each bucket at a minute since 1970; empty where the row has no prices for the tier then.
+
+    No list changes prices within a minute; remembering by minute makes dated and time-of-day prices right.
+    """
+    at = datetime.fromtimestamp(at_minute * 60, UTC)
+    context = dict(_CONTEXTS[tier])
+    if context and not any(
+        all(context.get(key) == value for key, value in variant.when.items())
+        and (variant.constraint is None or variant.constraint.active(at))
+        for variant in row.info.price_variants or ()
+    ):
+        return MappingProxyType({})
+    prices = row.info.get_prices(at, context or None)
+    if row.row_id.endswith(":free") and not vars(prices):
+        return MappingProxyType(dict.fromkeys(_USAGE_KEYS, _FREE))
+    rates: dict[Bucket, Rate] = {}
+    for bucket, usage_key in _USAGE_KEYS.items():
+        for price_key, per in _price_keys(usage_key):
+            price = getattr(prices, price_key)
+            if price is not None:
+                rates[bucket] = Rate(per, _steps(price))
+                break
+    return MappingProxyType(rates)
+
+
+def _steps(price: object) -> tuple[tuple[int, Decimal], ...]:
+    if isinstance(price, Decimal):
+        return ((-1, price),)
+    tiers = sorted((tier.start, tier.price) for tier in price.tiers)  # type: ignore[attr-defined]
+    return ((-1, price.base), *tiers)  # type: ignore[attr-defined]
+
+
+@cache
+def _price_keys(usage_key: str) -> tuple[tuple[str, int], ...]:
+    """(price key, units it is for) of a unit and its ancestors, the most specific first."""
+    from genai_prices.data_units import unit_data  # noqa: PLC0415 - see service.catalog.listing
+
+    own = unit_data[usage_key]["dimensions"].items()
+    covering = [unit for unit in unit_data.values() if unit["dimensions"].items() <= own]
+    covering.sort(key=lambda unit: -len(unit["dimensions"]))
+    return tuple((unit["price_key"], unit["per"]) for unit in covering)

@@ -1,0 +1,86 @@
+"""The tables that a vocabulary is counted with: one file, made by `scripts/make_bpe_tables.py`.
+
+A line of JSON (`Header`, and the names and sizes of the sections), then the sections, each of little-endian numbers
+that `kernel.c` explains (`struct tables`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Literal
+
+Scheme = Literal["between_characters", "gpt2", "cl100k", "o200k"]
+
+ADDED_BYTES = 16
+"""Of an entry of `added`; the longest added token is shorter. As in kernel.c, like the next two."""
+LONGEST_BLANK = 31
+"""Newlines, or tabs, of the longest added token."""
+BESIDE_BITS = 20
+PAGE = 64
+"""Code points of a page of `kinds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`specials`: text -> id, of the tokens that match only when asked for; `added_tokens`: how many the tokenizer's
+    post-processor adds to a text; `unstable`: ranges of code points that normalisation may change or join."""
+
+    scheme: Scheme
+    specials: dict[str, int]
+    added_tokens: int
+    unstable: list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class WordTables:
+    """`sections` by name; a scheme has those it needs."""
+
+    header: Header
+    sections: Mapping[str, memoryview]
+
+    @property
+    def is_by_ranks(self) -> bool:
+        """Whether any neighbours merge that are a token together; otherwise there is a list of pairs that do."""
+        return "ranks" in self.sections
+
+    @property
+    def merges(self) -> int:
+        """How many pairs or ranks there are."""
+        return bytes(self.sections["ranks"]).count(b"\n") if self.is_by_ranks else len(self.sections["sides"]) // 8
+
+
+def beside_bit(first: int, second: int) -> int:
+    """Where `beside_bits` has two code points."""
+    return ((first << 21 | second) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 64 - BESIDE_BITS
+
+
+def pack(header: Header, sections: Mapping[str, bytes]) -> bytes:
+    """The file."""
+    head = {**asdict(header), "sections": {name: len(section) for name, section in sections.items()}}
+    return json.dumps(head, separators=(",", ":")).encode() + b"\n" + b"".join(sections.values())
+
+
+def unpack(content: bytes) -> WordTables:
+    """What is in a verified file; the sections are views of it."""
+    at = content.index(b"\n") + 1
+    head = json.loads(content[:at])
+    sections: dict[str, memoryview] = {}
+    for name, size in head.pop("sections").items():
+        sections[name] = memoryview(content)[at : at + size]
+        at += size
+    return WordTables(Header(**head), sections)
+
+
+def of_ranks(scheme: Scheme, ranks: bytes, specials: Mapping[str, int]) -> WordTables:
+    """Those of a `.tiktoken` file, which the kernel reads itself; only how characters are cut is ours."""
+    kinds = gzip.decompress(files(__package__).joinpath("kinds.bin.gz").read_bytes())
+    pages = 2 * (sys.maxunicode + 1) // PAGE
+    sections = {
+        "ranks": memoryview(ranks), "kind_pages": memoryview(kinds)[:pages], "kinds": memoryview(kinds)[pages:],
+    }
+    return WordTables(Header(scheme, dict(specials), 0, []), sections)

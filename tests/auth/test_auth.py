@@ -1,0 +1,355 @@
+"""Keys over HTTP: who is let in, in which wire the others are refused, and that nothing of a key is ever told."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.routing import BaseRoute, Mount
+
+from service.api.auth import NEEDS, Keys, guard_routes, scope_of
+from service.app import App
+from service.auth.admission import Exposed, check_exposure, is_loopback
+from service.auth.keys import ADMIN, SCOPES, FileStore, Key, KeyRing, KeyStoreError, Scope, make_key
+from service.observability.logs import RequestRecord
+from service.settings import Settings
+from tests.api.test_app import wire_of
+from tests.support.web import client_of, make_app
+
+COUNT = "/v1/countTokens"
+BODY = {"tokenizer": "gpt2", "text": "hello"}
+
+PUBLIC = ("/livez", "/readyz", "/", "/web")
+"""The page that asks for a key needs none itself; it holds no data."""
+
+
+class Door:
+    """An app that asks for keys, and a way to make them."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.store = FileStore(folder / "keys.json")
+        self.store.change(lambda keys: None)
+        self.app = make_app(keys_file=self.store.path, warm=(), **settings)
+
+    def key(self, *scopes: Scope, name: str = "team-a", **more: Any) -> str:
+        text, key = make_key(name, scopes or ("count",), **more)
+
+        def add(keys: dict[str, Key]) -> None:
+            keys[key.id] = key
+
+        self.store.change(add)
+        self.app.state.keys.refresh()
+        return text
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    return Door(tmp_path)
+
+
+@pytest.fixture
+async def client(door: Door) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(door.app) as client:
+        yield client
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+# ---------------------------------------------------------------- every route
+
+
+def calls(app: App) -> Iterator[tuple[str, str, str]]:
+    """(method, template, path) of every route there is and of every operation in the OpenAPI document."""
+    for route in app.routes:
+        template = route.path  # type: ignore[attr-defined]
+        methods = {"GET"} if isinstance(route, Mount) else route.methods - {"HEAD"}  # type: ignore[attr-defined]
+        path = f"{template}/x" if isinstance(route, Mount) else re.sub(r"{(\w+)(:\w+)?}", "x", template)
+        yield from ((method, template, path) for method in sorted(methods))
+    for template, operations in app.openapi()["paths"].items():
+        for method in operations:
+            yield method.upper(), template, re.sub(r"{\w+}", "x", template)
+
+
+async def test_no_route_is_open_without_a_key(door: Door, client: httpx.AsyncClient) -> None:
+    walked = list(calls(door.app))
+    assert len(walked) > 30
+    for method, template, path in walked:
+        answer = await client.request(method, path)
+        if template in PUBLIC:
+            assert answer.status_code in (200, 404, 503), path
+        else:
+            assert answer.status_code == 401, (method, path)
+            assert answer.headers["www-authenticate"].startswith("Bearer"), path
+            assert answer.json(), path
+
+
+async def test_every_route_needs_its_scope_and_no_other(door: Door, client: httpx.AsyncClient) -> None:
+    keys = {scope: door.key(scope, name=f"only-{scope}") for scope in SCOPES}
+    for method, template, path in calls(door.app):
+        if template in PUBLIC:
+            continue
+        needed = next(
+            scope_of(route.path)  # type: ignore[attr-defined]
+            for route in door.app.routes
+            if re.sub(r":\w+}", "}", route.path) == re.sub(r":\w+}", "}", template)  # type: ignore[attr-defined]
+        )
+        for scope, key in keys.items():
+            status = (await client.request(method, path, headers=bearer(key))).status_code
+            opens = scope in (needed, ADMIN)
+            assert (status not in (401, 403)) == opens, (method, path, scope, status)
+            assert opens or status == 403, (method, path, scope, status)
+
+
+def test_every_route_has_a_scope_of_its_own_and_every_row_is_used(door: Door) -> None:
+    templates = [route.path for route in door.app.routes]  # type: ignore[attr-defined]
+    assert [template for template in templates if scope_of(template) == ADMIN] == []
+    for pattern, _ in NEEDS:
+        assert any(re.fullmatch(pattern, template) for template in templates), pattern
+
+
+def test_a_route_nobody_thought_of_is_closed() -> None:
+    assert scope_of("/v1/something/new") == ADMIN
+    assert scope_of("/v1/countTokens/x") == ADMIN
+
+    class Strange(BaseRoute):
+        """Of a kind that a key could not be asked for."""
+
+    with pytest.raises(TypeError, match="Strange"):
+        guard_routes([Strange()])
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/livez/../metrics", "/livezz", "/readyz.", "//livez", "/v1", "/docs", "/website"]
+)
+async def test_a_path_that_is_none_is_closed_too(client: httpx.AsyncClient, path: str) -> None:
+    request = client.build_request("GET", "/")
+    request.url = request.url.copy_with(raw_path=path.encode())
+    assert (await client.send(request)).status_code == 401
+
+
+async def test_what_is_public_is_a_setting(tmp_path: Path) -> None:
+    door = Door(tmp_path, public=("/livez", "/metrics", "/web", "/"))
+    async with client_of(door.app) as client:
+        assert (await client.get("/metrics")).status_code == 200
+        assert (await client.get("/")).status_code == 200
+        assert (await client.get("/web/x/nothing.js")).status_code == 404
+        assert (await client.get("/readyz")).status_code == 401
+        assert (await client.get("/website")).status_code == 401
+        assert (await client.post(COUNT, json=BODY)).status_code == 401
+
+
+# ---------------------------------------------------------------- keys as SDKs send them
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"headers": {"authorization": "Bearer {key}"}}, {"headers": {"authorization": "bearer  {key} "}},
+        {"headers": {"x-api-key": "{key}"}}, {"headers": {"x-goog-api-key": "{key}"}}, {"params": {"key": "{key}"}},
+        {"headers": {"authorization": "Bearer sk-ant-something-else", "x-api-key": "{key}"}},
+        {"headers": {"authorization": "Basic dXNlcjpwYXNz", "x-goog-api-key": "{key}"}},
+    ],
+)
+async def test_a_key_is_taken_wherever_sdks_put_it(door: Door, client: httpx.AsyncClient, sent: Any) -> None:
+    key = door.key("count")
+    filled: Any = {kind: {name: value.format(key=key) for name, value in row.items()} for kind, row in sent.items()}
+    assert (await client.post(COUNT, json=BODY, **filled)).json()["input_tokens"] == 1
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {}, {"authorization": "Bearer"}, {"authorization": "Bearer "}, {"authorization": "{key}"},
+        {"authorization": "Token {key}"}, {"authorization": "Bearer {key}x"}, {"x-api-key": "Bearer {key}"},
+        {"cookie": "key={key}"}, {"api-key": "{key}"},
+    ],
+)
+async def test_anything_else_is_a_401(door: Door, client: httpx.AsyncClient, headers: dict[str, str]) -> None:
+    key = door.key("count")
+    sent = {name: value.format(key=key) for name, value in headers.items()}
+    answer = await client.post(COUNT, json=BODY, headers=sent)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorized")
+    assert key not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "wire"),
+    [
+        (COUNT, "native"), ("/v1/messages/count_tokens", "anthropic"),
+        ("/anthropic/v1/messages/count_tokens", "anthropic"), ("/v1/responses/input_tokens", "openai"),
+        ("/v1beta/models/gemini-2.5-flash:countTokens", "google"),
+        ("/v1/models/gemini-2.5-flash:countTokens", "google"), ("/v1/messages/nothing", "anthropic"),
+    ],
+)
+async def test_a_refusal_wears_the_wire_of_its_path(
+    door: Door, client: httpx.AsyncClient, path: str, wire: str
+) -> None:
+    answers = [
+        await client.post(path, json={}),
+        await client.post(path, json={}, headers=bearer(make_key("a", ["count"])[0])),
+    ]
+    if not path.endswith("nothing"):
+        answers.append(await client.post(path, json={}, headers=bearer(door.key("usage"))))
+    for answer, status in zip(answers, (401, 401, 403), strict=False):
+        assert (answer.status_code, wire_of(answer.json())) == (status, wire), answer.text
+
+
+async def test_a_bad_key_costs_no_body_read(door: Door) -> None:
+    read = False
+
+    async def receive() -> Any:
+        nonlocal read
+        read = True
+        return {"type": "http.request", "body": b"x" * 65_536, "more_body": True}
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": COUNT, "raw_path": COUNT.encode(), "query_string": b"",
+        "headers": [(b"x-api-key", b"tsk_wrong"), (b"transfer-encoding", b"chunked")], "client": ("127.0.0.1", 1),
+        "root_path": "", "http_version": "1.1", "scheme": "http", "server": ("x", 80),
+    }
+    await door.app(scope, receive, send)
+    assert (sent[0]["status"], read) == (401, False)
+    assert sent[-1].get("more_body", False) is False
+
+
+# ---------------------------------------------------------------- keys that change
+
+
+async def test_a_key_works_until_it_is_revoked(door: Door, client: httpx.AsyncClient) -> None:
+    key = door.key("count")
+    assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 200
+    door.store.change(lambda keys: keys.clear())
+    assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 200  # not looked at yet
+    door.app.state.keys.refresh()
+    assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 401
+
+
+async def test_a_file_that_broke_changes_nothing_and_is_told_once(
+    door: Door, client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = door.key("count")
+    door.store.path.write_text('{"keys": 1}')
+    for _ in range(3):
+        door.app.state.keys.refresh()
+    assert [record.message for record in caplog.records].count("keys not read") == 1
+    assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 200
+    door.store.path.write_text('{"keys": []}')
+    door.app.state.keys.refresh()
+    assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 401
+
+
+class Failing:
+    """A store that cannot be reached."""
+
+    def load(self) -> KeyRing:
+        raise KeyStoreError("gone")
+
+    def change(self, change: Any) -> None:
+        raise KeyStoreError("gone")
+
+    def version(self) -> object:
+        raise KeyStoreError("gone")
+
+
+async def test_as_long_as_keys_cannot_be_read_nobody_is_let_in(door: Door, client: httpx.AsyncClient) -> None:
+    key = door.key("count")
+    door.app.state.guard.keys = Keys(Failing())
+    door.app.state.guard.keys.refresh()
+    answer = await client.post(COUNT, json=BODY, headers=bearer(key))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "keys_unavailable")
+    assert answer.headers["retry-after"] == "5"
+    assert (await client.get("/livez")).status_code == 200
+
+
+def test_a_broken_file_at_the_start_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text("{")
+    with pytest.raises(KeyStoreError):
+        make_app(keys_file=file)
+
+
+# ---------------------------------------------------------------- what is told of a request
+
+
+async def test_no_key_is_in_a_log_an_answer_or_a_metric(
+    door: Door, client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    good, bad = door.key("count", "metrics"), make_key("x", ["count"])[0]
+    texts = []
+    for key in (good, bad):
+        for sent in (
+            {"headers": bearer(key)}, {"headers": {"x-api-key": key}}, {"headers": {"x-goog-api-key": key}},
+            {"params": {"key": key}}, {"params": {"a": "b", "key": key}},
+        ):
+            answer = await client.post(COUNT, json=BODY, **sent)  # type: ignore[arg-type]
+            texts.append(answer.text + str(answer.headers))
+        texts.append((await client.post(COUNT, content=key.encode(), headers=bearer(good))).text)
+        texts.append((await client.get(f"/{key}", headers=bearer(good))).text)
+    texts.append((await client.get("/metrics", headers=bearer(good))).text)
+    texts += [str(vars(record)) for record in caplog.records if not record.name.startswith("httpx")]
+    assert len(texts) > 20
+    for key in (good, bad):
+        assert not [text for text in texts if key in text or key.split("_", 2)[2] in text]
+
+
+async def test_the_project_of_a_request_is_its_keys_name(
+    door: Door, client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    headers = {**bearer(door.key("count", name="team-a")), "x-tallystick-project": "team-b"}
+    await client.post(COUNT, json=BODY, headers=headers)
+    await client.post(COUNT, json=BODY)
+    assert projects(caplog) == ["team-a", "default"]
+
+
+async def test_without_keys_the_project_is_one_of_those_that_are_configured(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with client_of(make_app(projects=("팀",))) as client:
+        await client.post(COUNT, json=BODY, headers={b"x-tallystick-project": "팀".encode()})
+    async with client_of(make_app(projects=("team-a", "team-b"))) as client:
+        for said in ("team-b", "team-c", "TEAM-B", ""):
+            await client.post(COUNT, json=BODY, headers={"x-tallystick-project": said})
+        await client.post(COUNT, json=BODY)
+    async with client_of(make_app()) as client:
+        await client.post(COUNT, json=BODY, headers={"x-tallystick-project": "team-a"})
+    assert projects(caplog) == ["팀", "team-b", "default", "default", "default", "default", "default"]
+
+
+def projects(caplog: pytest.LogCaptureFixture) -> list[str]:
+    records = [record for record in caplog.records if isinstance(record, RequestRecord)]
+    rows = [fields for record in records for _, fields in record.rows]
+    return [row["project"] for row in rows]
+
+
+# ---------------------------------------------------------------- where it may listen
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_loopback_needs_no_keys(host: str) -> None:
+    assert is_loopback(host)
+    check_exposure(Settings(host=host))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "10.0.0.1", "192.168.1.5", "2001:db8::1"])
+def test_anything_else_does_and_the_message_says_how(host: str) -> None:
+    with pytest.raises(Exposed) as caught:
+        check_exposure(Settings(host=host))
+    for way_out in ("tallystick keys add", "TALLYSTICK_KEYS_FILE", "--host 127.0.0.1", "--allow-anonymous"):
+        assert way_out in str(caught.value)
+    check_exposure(Settings(host=host, allow_anonymous=True))
+    check_exposure(Settings(host=host, keys_file=Path("keys.json")))
