@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.auth.keys import FileStore, make_key
+from service.auth.key_store import FileStore
+from service.auth.keys import make_key
 from tests.support.live import ROOT, running_server
 
 CORES = sorted(os.sched_getaffinity(0))

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from service.auth.keys import FileStore, Key, make_key
+from service.auth.key_store import FileStore
+from service.auth.keys import Key, make_key
 from tests.support.live import LiveServer, running_server
 
 CLIENTS = 8

@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from service.api.auth import Guard, Keys, guard_routes
-from service.api.body import BodyLimits, ByteBudget
+from service.api.auth import Guard, guard_routes
+from service.api.body import BodyLimits
 from service.api.cors import Cors
 from service.api.decision_routes import decision_routes, described_decisions
 from service.api.fast_path import Express
@@ -28,15 +28,16 @@ from service.api.routes import JsonRoute, ServiceParts
 from service.api.routing import Directory
 from service.api.usage_routes import described_usage, usage_routes
 from service.auth.admission import open_keys, open_limiter
+from service.auth.key_store import Keys
 from service.cache.responses import Replies
+from service.concurrency.byte_budget import ByteBudget
 from service.concurrency.periodic import Beat
 from service.concurrency.thread_pool import Workers
 from service.counting.conversations import Beginnings
 from service.counting.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.observability.metrics import Metrics
-from service.operator_files import OperatorFiles
-from service.services import STORE_THREADS, open_backends
+from service.services import STORE_THREADS, OperatorFiles, open_backends
 from service.settings import Settings
 
 if TYPE_CHECKING:

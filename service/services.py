@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from service import catalog
 from service.budgets.leases import Leases, MemoryLeases
+from service.budgets.named import Budget, read_budgets
 from service.budgets.redis import RedisLeases
 from service.cache.memory import MemoryCache
 from service.cache.redis import RedisCache
 from service.cache.tiered import TieredCache
+from service.catalog import Catalog, CatalogFileError
 from service.counting.segments import SegmentCounter
 from service.ledger.ledger import Ledger
 from service.ledger.redis import RedisLedger
 from service.ledger.store import LedgerStore, MemoryLedger
 from service.observability.metrics import Metrics
 from service.redis.client import open_redis, parse_redis_url
-from service.settings import Settings
+from service.settings import CatalogSettings, Settings
 from service.types import Json
 
 if TYPE_CHECKING:
     from service.redis.client import Client
+
+LOG = logging.getLogger("tallystick")
 
 LEDGER_SECONDS = 2.0
 """Longest wait for Redis where nobody waits for the answer, or has asked for nothing else."""
@@ -114,3 +121,38 @@ def _watch(metrics: Metrics, cache: RedisCache) -> None:
     metrics.read_at_sample(metrics.redis_degraded, lambda: cache.reason is not None)
     metrics.read_at_sample(metrics.redis_round_trip, lambda: cache.round_trip_seconds or 0.0)
     metrics.read_at_sample(metrics.redis_waiting, lambda: cache.waiting)
+
+
+# ---------------------------------------------------------------- files that the operator wrote
+
+
+class OperatorFiles:
+    """The process's catalog follows `settings` from here on; `budgets` are the named budgets as they are now.
+
+    Raises CatalogFileError where a file or an alias cannot be used.
+    """
+
+    def __init__(self, settings: CatalogSettings) -> None:
+        self._settings = settings
+        self._reading = threading.Lock()
+        self.budgets: Mapping[str, Budget] = {}
+        self._read()
+
+    def reload(self) -> bool:
+        """Read the files again. False where one cannot be used: then nothing has changed, and the log says why."""
+        try:
+            with self._reading:
+                self._read()
+        except CatalogFileError as error:
+            LOG.error("catalog and budgets stay as they were", extra={"fields": {"reason": str(error)}})  # noqa: TRY400
+            return False
+        LOG.info("catalog and budgets read", extra={"fields": {"budgets": len(self.budgets)}})
+        return True
+
+    def _read(self) -> None:
+        settings, now = self._settings, catalog.current()
+        budgets = read_budgets(settings.catalog_file, settings.budgets_file)
+        # The bundled data never changes: a catalog of nothing else is left alone, with what it has resolved.
+        if settings.catalog_file or now.file or settings.aliases != now.aliases:
+            catalog.use(Catalog(settings.catalog_file, settings.aliases))
+        self.budgets = budgets

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Iterator, Sequence
 
 from starlette.routing import BaseRoute, Match, Mount, Route
@@ -17,9 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from service.api.cors import Cors
 from service.api.middleware import exchange_of, send_error
 from service.api.request_log import Exchange
-from service.auth.keys import ADMIN, Key, KeyRing, KeyStore, KeyStoreError
+from service.auth.key_store import Keys
+from service.auth.keys import ADMIN, Key
 from service.auth.keys import Scope as KeyScope
-from service.auth.rate_limits import RateLimiter, Rates, client_of
+from service.auth.rate_limits import RateLimiter, Rates, name_client
 from service.errors import Forbidden, KeysUnavailable, ServiceError, Unauthorized
 
 LOG = logging.getLogger("tallystick")
@@ -43,48 +43,6 @@ CHALLENGE = {"www-authenticate": 'Bearer realm="tallystick"'}
 def scope_of(template: str) -> KeyScope:
     """The scope that the route with this path template needs."""
     return next((scope for pattern, scope in NEEDS if re.fullmatch(pattern, template)), ADMIN)
-
-
-# ---------------------------------------------------------------- keys, as they are now
-
-
-class Keys:
-    """The keys of a store, read again when told to or when the store has changed; `ring` is replaced as a whole.
-
-    Until the first load `ring` is None, and nobody is let in.
-    """
-
-    def __init__(self, store: KeyStore, seconds: float = 0.0) -> None:
-        self.store = store
-        self._seconds = seconds
-        self._refreshed_at = -seconds
-        self.ring: KeyRing | None = None
-        self._version: object = None
-        self._complaint = ""
-
-    def load(self) -> None:
-        """Raises KeyStoreError and then keeps what was."""
-        version = self.store.version()
-        self.ring, self._version = self.store.load(), version
-        LOG.info("keys read", extra={"fields": {"keys": len(self.ring.by_id)}})
-
-    def refresh(self, *, force: bool = False) -> None:
-        """Load where there is something new, or by `force`; where that fails, keep what was. May block.
-
-        The store is looked at every `seconds` at most, once there are keys.
-        """
-        now = time.monotonic()
-        if not force and self.ring is not None and now - self._refreshed_at < self._seconds:
-            return
-        self._refreshed_at = now
-        try:
-            if force or self.ring is None or self.store.version() != self._version:
-                self.load()
-            self._complaint = ""
-        except KeyStoreError as error:
-            if str(error) != self._complaint:  # once, not every second
-                self._complaint = str(error)
-                LOG.error("keys not read", extra={"fields": {"reason": self._complaint}})  # noqa: TRY400
 
 
 # ---------------------------------------------------------------- the key of a request
@@ -175,7 +133,7 @@ class Guard:
             if scope["method"] == "POST" and self.cors.is_strange(scope):
                 raise Forbidden("Pages of other origins may not call; TALLYSTICK_CORS_ORIGINS lists those that may.")
             exchange.project = project_of(scope, self.projects, exchange.project)
-            return self.limiter.rates, client_of(scope)
+            return self.limiter.rates, name_client((scope.get("client") or (None,))[0])
         key = self._key_of(scope, self.keys)
         scope["tallystick.key"] = key
         exchange.project = key.name

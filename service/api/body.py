@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from service.errors import BodyTimeout, InvalidRequest, Overloaded, TooLarge, UnsupportedMedia
+from service.concurrency.byte_budget import ByteReservation
+from service.errors import BodyTimeout, InvalidRequest, TooLarge, UnsupportedMedia
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -44,47 +45,11 @@ class BodyLimits:
     seconds: float
 
 
-class ByteBudget:
-    """Bytes of bodies that all requests together may hold. Used from one event loop, so without a lock."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.max_bytes = max_bytes
-        self.held = 0
-
-    def has(self, count: int) -> bool:
-        """Whether so many more may be held."""
-        return self.held + count <= self.max_bytes
-
-    def hold(self) -> Hold:
-        """A share for one request: a context manager that gives all back at its end."""
-        return Hold(self)
-
-
-class Hold:
-    """What one request holds of a budget."""
-
-    def __init__(self, budget: ByteBudget) -> None:
-        self.budget = budget
-        self.bytes = 0
-
-    def __enter__(self) -> Hold:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.budget.held -= self.bytes
-
-    def take(self, count: int) -> None:
-        """Raises Overloaded where the budget has no more."""
-        if not self.budget.has(count):
-            raise Overloaded("Too many large bodies are being read; try again in a second.", retry_after=1)
-        self.bytes += count
-        self.budget.held += count
-
-
 async def read_body(
-    receive: Receive, headers: Mapping[str, str], limits: BodyLimits, hold: Hold, arrived: bytes | None = None
+    receive: Receive, headers: Mapping[str, str], limits: BodyLimits, reservation: ByteReservation,
+    arrived: bytes | None = None,
 ) -> bytes:
-    """The whole body, decompressed; its bytes are taken from `hold`. `arrived` is all of it, where it is there.
+    """The whole body, decompressed; its bytes are taken from `reservation`. `arrived` is all of it, where it is there.
 
     Raises TooLarge as soon as it is clear (before reading where Content-Length says so), UnsupportedMedia for an
     encoding we don't speak, InvalidRequest for damaged data, BodyTimeout for a body that does not arrive in time,
@@ -97,18 +62,18 @@ async def read_body(
     if length.isdecimal() and (len(length) > 18 or int(length) > limits.max_bytes):
         raise too_large(limits.max_bytes)
     if arrived is None:
-        body = await _receive_all(receive, limits, hold)
+        body = await _receive_all(receive, limits, reservation)
     elif len(arrived) > limits.max_bytes:
         raise too_large(limits.max_bytes)
     else:
-        hold.take(len(arrived))
+        reservation.take(len(arrived))
         body = arrived
     if not ENCODINGS[encoding]:
         return body
-    return await _decompress(body, limits.max_bytes, ENCODINGS[encoding], hold)
+    return await _decompress(body, limits.max_bytes, ENCODINGS[encoding], reservation)
 
 
-async def _receive_all(receive: Receive, limits: BodyLimits, hold: Hold) -> bytes:
+async def _receive_all(receive: Receive, limits: BodyLimits, reservation: ByteReservation) -> bytes:
     chunks: list[bytes] = []
     size = 0
     try:
@@ -119,7 +84,7 @@ async def _receive_all(receive: Receive, limits: BodyLimits, hold: Hold) -> byte
                 size += len(chunk)
                 if size > limits.max_bytes:
                     raise too_large(limits.max_bytes)
-                hold.take(len(chunk))
+                reservation.take(len(chunk))
                 chunks.append(chunk)
     except TimeoutError:
         raise BodyTimeout(f"The body did not arrive within {limits.seconds:g} seconds.") from None
@@ -163,16 +128,16 @@ ENCODINGS: Mapping[str, tuple[int, ...]] = {
 """Content-Encoding -> zlib window bits to try. `deflate` means zlib by the standard and raw deflate by habit."""
 
 
-async def _decompress(data: bytes, max_bytes: int, window_bits: tuple[int, ...], hold: Hold) -> bytes:
+async def _decompress(data: bytes, max_bytes: int, window_bits: tuple[int, ...], reservation: ByteReservation) -> bytes:
     for bits in window_bits:
         try:
-            return await _inflate(data, max_bytes, bits, hold)
+            return await _inflate(data, max_bytes, bits, reservation)
         except zlib.error:
             continue
     raise InvalidRequest("The body is not what Content-Encoding says: it cannot be decompressed.")
 
 
-async def _inflate(data: bytes, max_bytes: int, bits: int, hold: Hold) -> bytes:
+async def _inflate(data: bytes, max_bytes: int, bits: int, reservation: ByteReservation) -> bytes:
     """Every member of `data`, one after the other (gzip allows several). Raises zlib.error for damaged data."""
     out = bytearray()
     stream, members, rested_at = zlib.decompressobj(bits), 1, 0
@@ -185,7 +150,7 @@ async def _inflate(data: bytes, max_bytes: int, bits: int, hold: Hold) -> bytes:
                     break
                 stream, members = zlib.decompressobj(bits), members + 1
             piece = stream.decompress(rest, STEP)
-            hold.take(len(piece))
+            reservation.take(len(piece))
             out += piece
             rest = stream.unused_data if stream.eof else stream.unconsumed_tail
             _check_expansion(len(data), len(out), members, max_bytes)

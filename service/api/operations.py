@@ -20,7 +20,7 @@ from service.observability.metrics import Metrics
 from service.pricing.prices import plain
 from service.tokenizers import registry
 from service.types import CountRequest, Json, TokenCount, Warned
-from service.values import value
+from service.types.value import value
 
 LOG = logging.getLogger("tallystick")
 

@@ -9,10 +9,11 @@ from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
-from service.api.body import ARRIVED, BodyLimits, ByteBudget, Hold, drain, read_body
+from service.api.body import ARRIVED, BodyLimits, drain, read_body
 from service.api.middleware import exchange_of, send_error, send_json
 from service.api.operations import Count, Operation, Reply
 from service.cache.responses import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
+from service.concurrency.byte_budget import ByteBudget, ByteReservation
 from service.concurrency.thread_pool import Workers
 from service.counting.conversations import FROM_BYTES, Beginnings, Newest
 from service.counting.counter import Counter
@@ -62,16 +63,16 @@ class JsonRoute:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
         exchange.route, exchange.wire = self.path, self.wire
-        with self.service.budget.hold() as hold:
-            await self._serve(scope, receive, send, hold)
+        with self.service.budget.reserve() as reservation:
+            await self._serve(scope, receive, send, reservation)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send, hold: Hold) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, reservation: ByteReservation) -> None:
         exchange = exchange_of(scope)
         headers = headers_of(scope)
         limits = self.service.limits
         arrived = scope.get(ARRIVED)
         try:
-            body = await read_body(receive, headers, limits, hold, arrived and arrived())
+            body = await read_body(receive, headers, limits, reservation, arrived and arrived())
         except ServiceError as error:
             await send_error(scope, send, error, last=False, close=True)
             # One that waits for our word, or has stopped sending, has nothing under way.

@@ -6,8 +6,7 @@ import ipaddress
 import socket
 from typing import TYPE_CHECKING
 
-from service.api.auth import Keys
-from service.auth.keys import FileStore, KeyStore, RedisStore
+from service.auth.key_store import FileStore, Keys, KeyStore, RedisStore
 from service.auth.rate_limits import RateLimiter, Rates
 from service.observability.metrics import Metrics
 from service.settings import Settings

@@ -1,4 +1,4 @@
-"""API keys: how one is made, what is kept of it, and where.
+"""API keys: how one is made, and what is kept of it.
 
 A key is `tsk_<id>_<secret>`; the secret is 256 random bits, and only the SHA-256 of the whole key is kept. A slow hash
 (bcrypt, argon2) makes it costly to try passwords that people think up; 256 random bits cannot be tried at any speed,
@@ -7,23 +7,14 @@ so it would only slow every request down. The id finds the row, and the digests 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
-import json
-import os
 import re
 import secrets
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
-
-if TYPE_CHECKING:
-    from service.redis.client import Client
+from typing import Any, Literal, get_args
 
 Scope = Literal["count", "tokenize", "models", "usage", "budgets", "metrics", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -143,138 +134,3 @@ def _rate(value: Any) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         raise ValueError
     return value
-
-
-# ---------------------------------------------------------------- where they are kept
-
-Change = Callable[[dict[str, Key]], None]
-
-
-class KeyStore(Protocol):
-    """Where keys are kept. All raise KeyStoreError."""
-
-    def load(self) -> KeyRing: ...
-
-    def change(self, change: Change) -> None:
-        """Let `change` alter the keys by id; nobody sees anything in between."""
-        ...
-
-    def version(self) -> object:
-        """Something that differs once the keys have changed."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FileStore:
-    """A JSON file that its owner alone may read and write. A file that is not there holds no keys."""
-
-    path: Path
-
-    def load(self) -> KeyRing:
-        try:
-            with self.path.open(encoding="utf-8") as file:
-                if os.fstat(file.fileno()).st_mode & 0o022:
-                    raise KeyStoreError(f"{self.path}: others may write to it, and so make keys: chmod 600 it")
-                content = json.load(file)
-        except FileNotFoundError:
-            return KeyRing()
-        except OSError as error:
-            raise KeyStoreError(f"{self.path}: cannot be read: {error.strerror}") from None
-        except ValueError:
-            raise KeyStoreError(f"{self.path}: is not JSON in UTF-8") from None
-        rows = content.get("keys") if isinstance(content, dict) else None
-        if not isinstance(rows, list):
-            raise KeyStoreError(f"{self.path}: keys must be a list")
-        keys = [key_from_json(row, f"{self.path}: keys[{i}]") for i, row in enumerate(rows)]
-        return KeyRing({key.id: key for key in keys})
-
-    def change(self, change: Change) -> None:
-        try:
-            with self._alone():
-                keys = dict(self.load().by_id)
-                change(keys)
-                self._replace({"keys": [key_to_json(key) for key in keys.values()]})
-        except OSError as error:
-            raise KeyStoreError(f"{self.path}: cannot be written: {error.strerror}") from None
-
-    def version(self) -> object:
-        try:
-            status = self.path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """The lock is a file beside: the keys' own file is replaced by each change."""
-        with self.path.with_name(self.path.name + ".lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
-    def _replace(self, content: Any) -> None:
-        target = self.path.resolve()  # a link stays a link
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 600
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(content, file, indent=1)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-
-
-REDIS_KEYS = "tallystick:keys"
-"""A hash: id -> row as JSON."""
-
-REDIS_VERSION = "tallystick:keys:version"
-
-
-@dataclass(frozen=True, slots=True)
-class RedisStore:
-    """A hash in Redis, shared by all servers that use it. `connect` may raise what clients raise."""
-
-    connect: Callable[[], Client]
-
-    def load(self) -> KeyRing:
-        rows = self._ask(lambda client: client.hgetall(REDIS_KEYS))
-        keys = [key_from_json(_parsed(row), f"Redis: {REDIS_KEYS}") for row in rows.values()]
-        return KeyRing({key.id: key for key in keys})
-
-    def change(self, change: Change) -> None:
-        before = self.load().by_id
-        after = dict(before)
-        change(after)
-
-        def write(client: Client) -> None:
-            for key_id in before.keys() - after.keys():
-                client.hdel(REDIS_KEYS, key_id)
-            for key_id in after.keys() - before.keys():
-                client.hset(REDIS_KEYS, key_id, json.dumps(key_to_json(after[key_id])))
-            client.incr(REDIS_VERSION)
-
-        self._ask(write)
-
-    def version(self) -> object:
-        return self._ask(lambda client: client.get(REDIS_VERSION))
-
-    def _ask(self, question: Callable[[Client], Any]) -> Any:
-        from service.redis.client import reason_of, redis_errors  # noqa: PLC0415  imports redis
-
-        try:
-            client = self.connect()
-            try:
-                return question(client)
-            finally:
-                client.close()
-        except redis_errors() as error:
-            raise KeyStoreError(f"Redis cannot be asked for keys: {reason_of(error)}") from None
-
-
-def _parsed(row: str | bytes) -> Any:
-    try:
-        return json.loads(row)
-    except ValueError:
-        return None

@@ -20,9 +20,6 @@ from dataclasses import dataclass
 from typing import Protocol
 from zlib import crc32
 
-from starlette.types import Scope
-
-from service.api.request_log import Exchange
 from service.errors import RateLimited
 from service.redis.circuit_breaker import Breaker
 
@@ -58,12 +55,18 @@ class Rates:
         return Rates(self.requests if requests is None else requests, self.tokens if tokens is None else tokens)
 
 
-def client_of(scope: Scope) -> str:
-    """Who calls, without keys: an address, of IPv6 the network of 64 bits that one customer has."""
-    client = scope.get("client")
-    if not client:
+class Answer(Protocol):
+    """An answer to which a limiter adds headers that say what is left."""
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]: ...
+
+
+def name_client(host: str | None) -> str:
+    """The name under which a caller without a key is counted: its address, of IPv6 the network of 64 bits that one
+    customer has. `local` where there is no address, as on a unix socket."""
+    if host is None:
         return "local"
-    host: str = client[0]
     if ":" not in host:
         return f"ip:{host}"
     try:
@@ -150,15 +153,15 @@ class RateLimiter:
         self._breaker = Breaker()
         self._places = asyncio.Semaphore(AT_ONCE)
 
-    async def take(self, who: str, rates: Rates, exchange: Exchange) -> None:
+    async def take(self, who: str, rates: Rates, answer: Answer) -> None:
         """Let one request pass, its answer telling what is left. Raises RateLimited."""
         if rates.requests:
             window = window_of(who, "requests")
-            self._check("requests", rates.requests, rates.requests - await self._add(window, 1), window, exchange)
+            self._check("requests", rates.requests, rates.requests - await self._add(window, 1), window, answer)
         if rates.tokens:
             window = window_of(who, "tokens")
             left = rates.tokens - self._counts.get(window.key)
-            self._check("tokens", rates.tokens, left or -1, window, exchange)  # nothing is left for this request
+            self._check("tokens", rates.tokens, left or -1, window, answer)  # nothing is left for this request
 
     async def charge(self, who: str, rates: Rates, tokens: int) -> None:
         """Take `tokens` that were counted."""
@@ -166,9 +169,9 @@ class RateLimiter:
             window = window_of(who, "tokens")
             self._counts.put(window.key, await self._add(window, tokens))
 
-    def _check(self, kind: str, limit: int, left: int, window: Window, exchange: Exchange) -> None:
+    def _check(self, kind: str, limit: int, left: int, window: Window, answer: Answer) -> None:
         """Tell what is left, and refuse where that is less than nothing."""
-        exchange.headers += _headers(kind, limit, max(0, left), window.ends_in)
+        answer.headers.extend(_headers(kind, limit, max(0, left), window.ends_in))
         if left < 0:
             raise RateLimited(
                 f"The limit of {limit} {kind} a minute is used up; it starts anew in {window.ends_in} seconds.",

@@ -10,17 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from service.auth.keys import (
-    DEFAULT_SCOPES,
-    NAME,
-    SCOPES,
-    FileStore,
-    Key,
-    KeyStore,
-    NoKeyFile,
-    key_to_json,
-    make_key,
-)
+from service.auth.key_store import FileStore, KeyStore
+from service.auth.keys import DEFAULT_SCOPES, NAME, SCOPES, Key, NoKeyFile, key_to_json, make_key
 from service.errors import InvalidRequest
 
 DURATION = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[mhdw])")

@@ -60,7 +60,7 @@ def _use_operator_files() -> None:
     if not any(name.upper() in _CATALOG_VARIABLES for name in os.environ):
         return
     from service.catalog import CatalogFileError  # noqa: PLC0415
-    from service.operator_files import OperatorFiles  # noqa: PLC0415
+    from service.services import OperatorFiles  # noqa: PLC0415
     from service.settings import CatalogSettings  # noqa: PLC0415
 
     try:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from service.families.anthropic_rules import (
+    NAMESPACE,
     AnthropicRules,
     Definition,
     DocumentRule,
@@ -19,7 +20,6 @@ from service.families.anthropic_rules import (
     ToolPrompt,
 )
 from service.families.base import Family
-from service.renderers.anthropic.tools import NAMESPACE
 
 # ---------------------------------------------------------------- media
 

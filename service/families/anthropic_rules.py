@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+NAMESPACE = "ant" + "ml:"
+"""Prefix of the tags in Claude's own markup. Written in two pieces because some tools that read source code take the
+whole string for their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolPrompt:

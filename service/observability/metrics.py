@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
 from service import __version__
-from service.api.body import ByteBudget
+from service.concurrency.byte_budget import ByteBudget
 from service.concurrency.thread_pool import Workers
 from service.errors import ServiceError
 from service.families import FAMILIES

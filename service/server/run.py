@@ -11,9 +11,9 @@ from contextlib import suppress
 from service.app import create_app
 from service.auth.admission import check_exposure, open_keys
 from service.observability.logs import configure_logs
-from service.operator_files import OperatorFiles
 from service.server.listener import open_listener, url_of
 from service.server.worker import TOLD, Worker
+from service.services import OperatorFiles
 from service.settings import Settings
 
 OPEN_FILES = 1 << 16

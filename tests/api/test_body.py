@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.api.body import MAX_MEMBERS, BodyLimits, ByteBudget, ClientGone, drain, read_body
+from service.api.body import MAX_MEMBERS, BodyLimits, ClientGone, drain, read_body
+from service.concurrency.byte_budget import ByteBudget
 from service.errors import BodyTimeout, InvalidRequest, Overloaded, TooLarge, UnsupportedMedia
 
 BUDGET = ByteBudget(1 << 40)
@@ -36,7 +37,7 @@ class Client:
 
 async def read(*chunks: bytes, limits: BodyLimits = LIMITS, **headers: str) -> bytes:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return await read_body(Client(chunks).receive, names, limits, BUDGET.hold())
+    return await read_body(Client(chunks).receive, names, limits, BUDGET.reserve())
 
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=6), st.sampled_from(["", "identity", "gzip", "deflate"]))
@@ -60,7 +61,7 @@ async def test_members_follow_each_other_and_may_be_padded() -> None:
 async def test_content_length_over_the_limit_is_refused_before_anything_is_read() -> None:
     client = Client([b"x"])
     with pytest.raises(TooLarge) as caught:
-        await read_body(client.receive, {"content-length": str(LIMITS.max_bytes + 1)}, LIMITS, BUDGET.hold())
+        await read_body(client.receive, {"content-length": str(LIMITS.max_bytes + 1)}, LIMITS, BUDGET.reserve())
     assert client.taken == 0
     assert str(LIMITS.max_bytes) in caught.value.message
 
@@ -68,7 +69,7 @@ async def test_content_length_over_the_limit_is_refused_before_anything_is_read(
 async def test_chunks_without_a_length_are_refused_when_they_pass_the_limit_not_at_their_end() -> None:
     client = Client([b"x" * (1 << 20)] * 100)
     with pytest.raises(TooLarge):
-        await read_body(client.receive, {}, LIMITS, BUDGET.hold())
+        await read_body(client.receive, {}, LIMITS, BUDGET.reserve())
     assert client.taken == 5
 
 
@@ -115,12 +116,12 @@ async def test_a_body_that_does_not_arrive_is_a_408() -> None:
         raise AssertionError("unreachable")
 
     with pytest.raises(BodyTimeout):
-        await read_body(never, {}, BodyLimits(100, 0.01), BUDGET.hold())
+        await read_body(never, {}, BodyLimits(100, 0.01), BUDGET.reserve())
 
 
 async def test_a_client_that_leaves_is_noticed() -> None:
     with pytest.raises(ClientGone):
-        await read_body(Client([b"half"], stays=False).receive, {}, LIMITS, BUDGET.hold())
+        await read_body(Client([b"half"], stays=False).receive, {}, LIMITS, BUDGET.reserve())
 
 
 async def test_draining_stops_at_its_bound_and_survives_a_client_that_leaves() -> None:
@@ -132,12 +133,12 @@ async def test_draining_stops_at_its_bound_and_survives_a_client_that_leaves() -
 
 async def test_bodies_together_stay_within_the_budget_and_give_it_back() -> None:
     budget = ByteBudget(1_000)
-    with budget.hold() as first:
+    with budget.reserve() as first:
         assert len(await read_body(Client([b"x" * 900]).receive, {}, LIMITS, first)) == 900
-        with pytest.raises(Overloaded), budget.hold() as second:
+        with pytest.raises(Overloaded), budget.reserve() as second:
             await read_body(Client([b"x" * 60, b"x" * 60]).receive, {}, LIMITS, second)
         assert budget.held == 900
         packed = gzip.compress(b" " * 5_000)
-        with pytest.raises(Overloaded), budget.hold() as third:
+        with pytest.raises(Overloaded), budget.reserve() as third:
             await read_body(Client([packed]).receive, {"content-encoding": "gzip"}, LIMITS, third)
     assert budget.held == 0

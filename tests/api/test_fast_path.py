@@ -27,7 +27,8 @@ from service import catalog
 from service.api import operations
 from service.api.request_log import Books
 from service.app import BATCH_PATH, ENDPOINTS, App
-from service.auth.keys import FileStore, Key, Scope, make_key
+from service.auth.key_store import FileStore
+from service.auth.keys import Key, Scope, make_key
 from service.counting.counter import Counter
 from service.dialects.native_schema import EXAMPLE_BATCH_BODY
 from service.observability.logs import REQUESTS, RequestRecord

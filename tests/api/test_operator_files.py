@@ -15,7 +15,7 @@ import pytest
 from service import catalog
 from service.catalog import Catalog, CatalogFileError
 from service.cli.main import USAGE, main
-from service.operator_files import OperatorFiles
+from service.services import OperatorFiles
 from service.settings import CatalogSettings
 from tests.support.live import running_server
 from tests.support.web import client_of, make_app

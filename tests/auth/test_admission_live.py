@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from service.auth.keys import FileStore, Key, RedisStore, make_key
+from service.auth.key_store import FileStore, RedisStore
+from service.auth.keys import Key, make_key
 from service.redis.client import open_redis, parse_redis_url
 from tests.server.test_workers_live import until
 from tests.support.live import LiveServer, running_server

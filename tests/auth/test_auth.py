@@ -12,10 +12,11 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute, Mount
 
-from service.api.auth import NEEDS, Keys, guard_routes, scope_of
+from service.api.auth import NEEDS, guard_routes, scope_of
 from service.app import App
 from service.auth.admission import Exposed, check_exposure, is_loopback
-from service.auth.keys import ADMIN, SCOPES, FileStore, Key, KeyRing, KeyStoreError, Scope, make_key
+from service.auth.key_store import FileStore, Keys
+from service.auth.keys import ADMIN, SCOPES, Key, KeyRing, KeyStoreError, Scope, make_key
 from service.observability.logs import RequestRecord
 from service.settings import Settings
 from tests.api.test_app import wire_of

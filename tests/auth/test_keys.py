@@ -10,19 +10,8 @@ from typing import Any
 
 import pytest
 
-from service.auth.keys import (
-    KEY,
-    FileStore,
-    Key,
-    KeyRing,
-    KeyStore,
-    KeyStoreError,
-    RedisStore,
-    digest_of,
-    key_from_json,
-    key_to_json,
-    make_key,
-)
+from service.auth.key_store import FileStore, KeyStore, RedisStore
+from service.auth.keys import KEY, Key, KeyRing, KeyStoreError, digest_of, key_from_json, key_to_json, make_key
 from service.cli.keys import parse_expiry
 from service.cli.main import main
 from service.errors import InvalidRequest

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.auth.keys import RedisStore, make_key
+from service.auth.key_store import RedisStore
+from service.auth.keys import make_key
 from service.redis.client import open_redis, parse_redis_url
 from tests.chaos.instances import WORKERS, Instance, wait_until_ready
 from tests.chaos.nginx import open_nginx

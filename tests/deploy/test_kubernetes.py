@@ -19,7 +19,7 @@ import yaml
 
 from service import __version__
 from service.app import create_app
-from service.auth.keys import FileStore
+from service.auth.key_store import FileStore
 from service.settings import Settings
 from tests.deploy.files import DEPLOY, SETTINGS, find, image_environment
 from tests.support.live import ROOT

@@ -20,7 +20,8 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.auth.keys import FileStore, Scope, make_key
+from service.auth.key_store import FileStore
+from service.auth.keys import Scope, make_key
 from tests.support.live import LiveServer, running_server
 
 CONFIGURATION = """

@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from service.auth import keys as key_module
-from service.auth.keys import DEFAULT_SCOPES, FileStore, KeyRing, make_key
+from service.auth.key_store import FileStore
+from service.auth.keys import DEFAULT_SCOPES, KeyRing, make_key
 from tests.auth.test_auth import Door, bearer
 from tests.support.live import running_server
 from tests.support.web import client_of, make_app

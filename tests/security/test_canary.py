@@ -17,7 +17,8 @@ import httpx
 import pytest
 import redis
 
-from service.auth.keys import FileStore, make_key
+from service.auth.key_store import FileStore
+from service.auth.keys import make_key
 from tests.server.test_workers_live import until
 from tests.support.live import LiveServer, running_server
 from tests.support.redis_server import RedisServer, redis_server

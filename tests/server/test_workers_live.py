@@ -20,7 +20,8 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.auth.keys import FileStore, Key, make_key
+from service.auth.key_store import FileStore
+from service.auth.keys import Key, make_key
 from tests.support.live import ROOT, LiveServer, running_server
 
 COUNT = "/v1/countTokens"

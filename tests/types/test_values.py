@@ -4,7 +4,7 @@ from dataclasses import field, fields, replace
 
 import pytest
 
-from service.values import value
+from service.types.value import value
 
 
 @value

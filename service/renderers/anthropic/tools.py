@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from service.families.anthropic_rules import AnthropicRules, Definition
+from service.families.anthropic_rules import NAMESPACE, AnthropicRules, Definition
 from service.renderers.base import RenderingBuilder
 from service.types import Json, Tool, ToolCall, ToolChoice
 
@@ -93,9 +93,6 @@ def _write_hidden(builder: RenderingBuilder, rules: AnthropicRules, tool: Tool) 
 
 
 # ---------------------------------------------------------------- calls and results in the conversation
-
-NAMESPACE = "ant" + "ml:"
-"""Of Claude's own markup. In two pieces: some tools that read source code take the whole for their own."""
 
 CALLS_OPEN, CALLS_CLOSE = f"<{NAMESPACE}function_calls>", f"</{NAMESPACE}function_calls>"
 RESULTS_OPEN, RESULTS_CLOSE = "<function_results>", "</function_results>"

@@ -1,9 +1,12 @@
-"""Values: dataclasses that nobody changes once they are made."""
+"""Value classes (dataclasses that nobody changes once they are made), and the type of decoded JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import dataclass_transform
+from typing import Any, dataclass_transform
+
+Json = Any
+"""A decoded JSON value: None, bool, int, float, str, list or dict."""
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
