@@ -1,28 +1,39 @@
-"""What is kept beyond a request, in Redis where the settings name one, else in the memory of this process."""
+"""What the requests of one process share: opened once from settings, started and stopped with the app."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import secrets
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from service import catalog
+from service.auth.admission import open_keys, open_limiter
+from service.auth.key_store import Keys
+from service.auth.rate_limits import RateLimiter
 from service.budgets.leases import Leases, MemoryLeases
 from service.budgets.named import Budget, read_budgets
 from service.budgets.redis import RedisLeases
 from service.cache.memory import MemoryCache
 from service.cache.redis import RedisCache
+from service.cache.responses import Replies
 from service.cache.tiered import TieredCache
 from service.catalog import Catalog, CatalogFileError
+from service.concurrency.byte_budget import BodyLimits, ByteBudget
+from service.concurrency.periodic import Beat
+from service.concurrency.thread_pool import Workers
+from service.counting.conversations import Beginnings
+from service.counting.counter import Counter
 from service.counting.segments import SegmentCounter
 from service.ledger.ledger import Ledger
 from service.ledger.redis import RedisLedger
 from service.ledger.store import LedgerStore, MemoryLedger
 from service.observability.metrics import Metrics
+from service.readiness import Readiness
 from service.redis.client import open_redis, parse_redis_url
 from service.settings import CatalogSettings, Settings
 from service.types import Json
@@ -32,67 +43,148 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("tallystick")
 
+HOUSEKEEPING_SECONDS = 1.0
+
 LEDGER_SECONDS = 2.0
 """Longest wait for Redis where nobody waits for the answer, or has asked for nothing else."""
 
 STORE_THREADS = 4
-"""Threads for requests that ask Redis and cannot do without: budgets and the ledger. Not those that count: a Redis that
-hangs would hold them all for so long."""
+"""Threads for requests that ask Redis and cannot do without: budgets and the ledger. They are not those that count,
+because a Redis that hangs would hold all of them for so long."""
 
 SPARE_CONNECTIONS = 4
-"""Beyond one for each thread that asks: for what is written behind."""
+"""Connections to Redis beyond one for each thread that asks: for what is written in the background."""
 
 
 @dataclass(slots=True)
-class Backends:
-    """Opened by settings, started and stopped with the app."""
+class Services:
+    """One an app. `pool` has the threads that count, `store_pool` those that may wait for Redis. `responses` are whole
+    answers of the last minute. `keys` is None where no API keys are asked for."""
 
-    segments: SegmentCounter
+    settings: Settings
+    metrics: Metrics
+    counter: Counter
+    pool: Workers
+    store_pool: Workers
+    body_limits: BodyLimits
+    body_budget: ByteBudget
+    responses: Replies[Any]
+    conversations: Beginnings
     redis_cache: RedisCache | None
-    leases: Leases
     ledger: Ledger
+    leases: Leases
+    operator_files: OperatorFiles
+    keys: Keys | None
+    limiter: RateLimiter
+    readiness: Readiness
+    housekeeping: Beat
 
-    def start(self) -> None:
+    async def start(self) -> None:
+        """Load what has to be loaded, in threads; read keys before the first request, which would be refused."""
+        self.readiness.start()
         self.ledger.start()
         if self.redis_cache is not None:
             self.redis_cache.start()
+        await self.limiter.open()
+        if self.keys is not None and self.keys.ring is None:
+            await asyncio.to_thread(self.keys.refresh)
+        self.housekeeping.start()
 
-    def stop(self) -> None:
-        """Blocks until what waits is written, or cannot be."""
+    async def stop(self) -> None:
+        """Waits until what is queued for Redis is written, or cannot be."""
+        self.readiness.stop()
+        self.pool.close()
+        self.store_pool.close()
+        await self.limiter.close()
         self.ledger.stop()
         if self.redis_cache is not None:
             self.redis_cache.stop()
         self.leases.close()
+        self.housekeeping.stop()
 
-    def report(self) -> Mapping[str, Json]:
-        """What /readyz shows of Redis; nothing where there is none."""
-        if self.redis_cache is None:
-            return {}
-        reason = self.redis_cache.reason
-        return {"redis": {"status": "ok"} if reason is None else {"status": "degraded", "reason": reason}}
+    def reload(self) -> bool:
+        """Read catalog, budgets and keys again, for SIGHUP. Never raises: False where catalog and budgets stay as they
+        were, and the log says why. May take a while: call it in a thread."""
+        reloaded = self.operator_files.reload()
+        if self.keys is not None:
+            self.keys.refresh(force=True)
+        return reloaded
 
 
-def open_backends(settings: Settings, metrics: Metrics) -> Backends:
-    """Nothing is connected to yet."""
+def open_services(settings: Settings) -> Services:
+    """Nothing is connected to and no tokenizer is loaded before `start`.
+
+    Raises CatalogFileError where what the operator wrote cannot be used, KeyStoreError likewise for keys.
+    """
+    files = OperatorFiles(settings)
+    metrics = Metrics()
+    secret = make_cache_key(settings)
+    redis_cache = _open_redis_cache(settings, secret, metrics)
+    counter = Counter(SegmentCounter(_open_cache(settings, redis_cache, metrics), secret))
+    keys = open_keys(settings)
+    return Services(
+        settings=settings,
+        metrics=metrics,
+        counter=counter,
+        pool=Workers(settings.threads, settings.queue, settings.request_seconds),
+        store_pool=Workers(STORE_THREADS, settings.queue, settings.request_seconds),
+        body_limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
+        body_budget=ByteBudget(settings.inflight_bytes),
+        responses=Replies(settings.cache_bytes // 4, metrics),
+        conversations=Beginnings(counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None),
+        redis_cache=redis_cache,
+        ledger=_open_ledger(settings, metrics),
+        leases=_open_leases(settings),
+        operator_files=files,
+        keys=keys,
+        limiter=open_limiter(settings, metrics),
+        readiness=Readiness(
+            settings.warm, metrics, counter, lambda: _report_redis(redis_cache),
+            lambda: keys is None or keys.ring is not None,
+        ),
+        housekeeping=Beat("housekeeping", HOUSEKEEPING_SECONDS, lambda: _keep_house(metrics, keys)),
+    )
+
+
+def _keep_house(metrics: Metrics, keys: Keys | None) -> None:
+    """Done every second: set the gauges that other workers' scrapes read, and find keys that were added or revoked."""
+    metrics.sample()
+    if keys is not None:
+        keys.refresh()
+
+
+# ---------------------------------------------------------------- what Redis keeps, or else this process
+
+
+def _open_redis_cache(settings: Settings, secret: bytes, metrics: Metrics) -> RedisCache | None:
+    if settings.redis_url is None:
+        return None
+    cache = RedisCache(
+        lambda: _connect(settings, settings.redis_seconds, settings.threads), secret, settings.cache_ttl_seconds, metrics
+    )
+    metrics.read_at_sample(metrics.redis_up, lambda: cache.up)
+    metrics.read_at_sample(metrics.redis_degraded, lambda: cache.reason is not None)
+    metrics.read_at_sample(metrics.redis_round_trip, lambda: cache.round_trip_seconds or 0.0)
+    metrics.read_at_sample(metrics.redis_waiting, lambda: cache.waiting)
+    return cache
+
+
+def _open_cache(settings: Settings, redis_cache: RedisCache | None, metrics: Metrics) -> TieredCache:
     memory = MemoryCache(settings.cache_bytes - settings.cache_bytes // 4)  # the rest is for whole answers
-    secret, cache = cache_key(settings), None
-    if settings.redis_url is not None:
-        cache = RedisCache(
-            lambda: _connect(settings, settings.redis_seconds, settings.threads), secret, settings.cache_ttl_seconds,
-            metrics,
-        )
-        _watch(metrics, cache)
-    tiers = TieredCache(memory, cache, metrics, settings.ask_redis)
+    tiers = TieredCache(memory, redis_cache, metrics, settings.ask_redis)
 
     def show_costs() -> None:
         for tokenizer, seconds in tiers.costs.measured().items():
             metrics.count_cost.labels(tokenizer).set(seconds * (1 << 20))
 
     metrics.call_at_sample(show_costs)
-    leases: Leases = MemoryLeases()
-    if settings.redis_url is not None:
-        leases = RedisLeases(lambda: _connect(settings, LEDGER_SECONDS, STORE_THREADS))
-    return Backends(SegmentCounter(tiers, secret), cache, leases, _open_ledger(settings, metrics))
+    return tiers
+
+
+def _open_leases(settings: Settings) -> Leases:
+    if settings.redis_url is None:
+        return MemoryLeases()
+    return RedisLeases(lambda: _connect(settings, LEDGER_SECONDS, STORE_THREADS))
 
 
 def _open_ledger(settings: Settings, metrics: Metrics) -> Ledger:
@@ -103,8 +195,15 @@ def _open_ledger(settings: Settings, metrics: Metrics) -> Ledger:
     return Ledger(store, metrics, keep_seconds, alone=settings.workers == 1)
 
 
-def cache_key(settings: Settings) -> bytes:
-    """32 bytes: the secret at any length, or a random key where there is none."""
+def _report_redis(cache: RedisCache | None) -> Mapping[str, Json]:
+    """What /readyz shows of Redis; nothing where there is none."""
+    if cache is None:
+        return {}
+    return {"redis": {"status": "ok"} if cache.reason is None else {"status": "degraded", "reason": cache.reason}}
+
+
+def make_cache_key(settings: Settings) -> bytes:
+    """32 bytes: the hash of the secret, which may have any length, or a random key where there is none."""
     if settings.cache_secret is None:
         return secrets.token_bytes(32)
     return hashlib.blake2b(settings.cache_secret.get_secret_value().encode(), digest_size=32).digest()
@@ -116,22 +215,15 @@ def _connect(settings: Settings, seconds: float, threads: int) -> Client:
     return open_redis(address, seconds, threads + SPARE_CONNECTIONS)
 
 
-def _watch(metrics: Metrics, cache: RedisCache) -> None:
-    metrics.read_at_sample(metrics.redis_up, lambda: cache.up)
-    metrics.read_at_sample(metrics.redis_degraded, lambda: cache.reason is not None)
-    metrics.read_at_sample(metrics.redis_round_trip, lambda: cache.round_trip_seconds or 0.0)
-    metrics.read_at_sample(metrics.redis_waiting, lambda: cache.waiting)
-
-
 # ---------------------------------------------------------------- files that the operator wrote
 
 
 class OperatorFiles:
-    """The process's catalog follows `settings` from here on; `budgets` are the named budgets as they are now.
+    """Models, prices and budgets as the operator wrote them: read whole at the start, and again whole or not at all.
 
-    Raises CatalogFileError where a file or an alias cannot be used.
+    The process's catalog follows `settings` from here on; `budgets` are the named budgets as they are now. Raises
+    CatalogFileError where a file or an alias cannot be used.
     """
-
     def __init__(self, settings: CatalogSettings) -> None:
         self._settings = settings
         self._reading = threading.Lock()
