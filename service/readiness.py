@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-
 from service import catalog
 from service.counting.counter import Counter
 from service.dialects import native

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastapi.exceptions import RequestValidationError
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from service.api.body import DRAIN_FACTOR, DRAIN_SECONDS, BodyRefused, drain
 from service.api.context import get_context
 from service.dialects import find_wire
-from service.dialects.body_models import invalid_request
+from service.dialects.model_validation import to_invalid_request
 from service.dialects.native import WIRE as NATIVE
 from service.errors import InvalidRequest, MethodNotAllowed, NotFound, ServiceError, Unauthorized
 
@@ -62,16 +61,15 @@ def translate_http_error(error: HTTPException) -> ServiceError:
     return InvalidRequest("The request could not be understood.")
 
 
-def translate_validation_error(error: RequestValidationError, known_query: Sequence[str]) -> InvalidRequest:
-    """The first thing that is wrong with the parameters of a request; `known_query` are those that its path takes."""
-    first: dict[str, Any] = error.errors()[0]
-    place, *names = first["loc"]
-    if place == "query" and first["type"] == "extra_forbidden":
-        known = ", ".join(known_query) or "none"
+def translate_parameter_error(error: Mapping[str, Any], query_names: Sequence[str]) -> InvalidRequest:
+    """What FastAPI found wrong with a parameter of path or query; `query_names` are those that the path takes."""
+    place, *names = error["loc"]
+    if place == "query" and error["type"] == "extra_forbidden":
+        known = ", ".join(query_names) or "none"
         return InvalidRequest(
             f"The query has a parameter that this path does not take. It takes: {known}.", field=str(names[-1])[:64]
         )
-    return invalid_request({**first, "loc": tuple(names)})
+    return to_invalid_request({**error, "loc": tuple(names)}, "")
 
 
 async def answer_http_error(request: Request, error: Exception) -> Response:

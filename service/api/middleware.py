@@ -1,4 +1,4 @@
-"""Around every request: its context, who calls, headers that every answer has, and an answer whatever happens inside."""
+"""Around every request: its context, who calls, headers of every answer, and an answer whatever happens inside."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.auth import check_scope, strip_query_key
 from service.api.body import BodyRefused, ClientGone
 from service.api.context import RequestContext, open_context
-from service.api.errors import BodyRefusedResponse, ErrorResponse, translate_http_error, translate_validation_error
+from service.api.errors import BodyRefusedResponse, ErrorResponse, translate_http_error
 from service.api.pipeline import API_HEADERS, Pipeline
 from service.errors import Overloaded, ServiceError
 
@@ -53,39 +52,37 @@ class RequestMiddleware:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, context: RequestContext) -> None:
         """Answer, and answer what is raised."""
         try:
-            preflight = self.pipeline.cors.preflight(scope)
-            if preflight is None:
-                await self._let_in(scope, receive, send, context)
-                return
-            await send({"type": "http.response.start", "status": 204, "headers": preflight})
-            await send({"type": "http.response.body", "body": b""})
-            return
+            await self._let_in(scope, receive, send, context)
         except ClientGone:
             context.status = CLIENT_CLOSED
-            return
         except BodyRefused as refused:
-            response: ErrorResponse = BodyRefusedResponse(scope, refused, self.pipeline.services.body_limits.max_bytes)
+            limit = self.pipeline.services.body_limits.max_bytes
+            await BodyRefusedResponse(scope, refused, limit)(scope, receive, send)
         except ServiceError as error:
-            response = ErrorResponse(scope, error)
-        except RequestValidationError as error:
-            response = ErrorResponse(scope, translate_validation_error(error, scope["tallystick.query"]))
+            await ErrorResponse(scope, error)(scope, receive, send)
         except HTTPException as error:
-            response = ErrorResponse(scope, translate_http_error(error), error.headers)
+            await ErrorResponse(scope, translate_http_error(error), error.headers)(scope, receive, send)
         except asyncio.CancelledError:
             if context.status or not self.readiness.draining:
                 raise
-            response = ErrorResponse(scope, Overloaded("The server is stopping; try another.", retry_after=1))
+            stopping = Overloaded("The server is stopping; try another.", retry_after=1)
+            await ErrorResponse(scope, stopping)(scope, receive, send)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # a Rust panic is no Exception
             LOG.exception("request failed", extra={"fields": {"request_id": context.request_id}})
             if context.status:
                 raise  # half an answer is out; the server closes the connection
-            response = ErrorResponse(scope, ServiceError("Something failed inside; the log tells."))
-        await response(scope, receive, send)
+            failed = ServiceError("Something failed inside; the log tells.")
+            await ErrorResponse(scope, failed)(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send, context: RequestContext) -> None:
         """Ask for a key and take the caller's rate before anything else, then go to the route."""
+        preflight = self.pipeline.cors.preflight(scope)
+        if preflight is not None:
+            await send({"type": "http.response.start", "status": 204, "headers": preflight})
+            await send({"type": "http.response.body", "body": b""})
+            return
         strip_query_key(scope)
         if self.authenticator.is_public(scope["path"]):
             await self._route(scope, receive, send, context)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
@@ -31,7 +31,7 @@ from service.api.routing import RawRoute, RouteCache, check_is_no_file
 from service.cache.responses import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES
 from service.counting.conversations import FROM_BYTES, Newest
 from service.dialects import native
-from service.dialects.json import read_json
+from service.dialects.fields import read_json
 from service.errors import InvalidRequest, ServiceError, UnsupportedMedia
 from service.services import Services
 from service.types import Json, TokenCount, Warned

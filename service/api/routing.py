@@ -11,13 +11,13 @@ the pipeline (service.api.pipeline), because FastAPI's way takes longer than cou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import solve_dependencies
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute, iter_route_contexts
 from pydantic import BaseModel
 from pydantic_core import to_json
@@ -28,11 +28,11 @@ from starlette.types import Receive, Scope, Send
 from service.api.auth import find_needed_scope
 from service.api.body import receive_body
 from service.api.context import RequestContext, get_context
+from service.api.errors import translate_parameter_error
 from service.api.operations import Operation
 from service.dialects import native
-from service.dialects.body_models import validate_model
-from service.dialects.fields import Wire
-from service.dialects.json import read_json
+from service.dialects.fields import Wire, read_json
+from service.dialects.model_validation import validate_model
 from service.errors import UnsupportedMedia
 from service.services import Services
 from service.types import Json, Warned
@@ -119,6 +119,10 @@ class ServiceRoute(KeyedRoute):
     waits_for_redis = False
     """Whether its endpoints may have to wait for Redis: those have threads of their own."""
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **described: Any) -> None:
+        super().__init__(path, endpoint, **described)
+        self.query_names = tuple(_find_query_names(self.dependant))
+
     def get_route_handler(self) -> Callable[[Request], Any]:
         return self._respond
 
@@ -144,13 +148,13 @@ class ServiceRoute(KeyedRoute):
             return await run(lambda: make_response(self.endpoint(**arguments)))
 
     async def _solve(self, request: Request, body: BaseModel | None) -> dict[str, Any]:
-        """The arguments of the endpoint, as FastAPI finds them. Raises RequestValidationError."""
+        """The arguments of the endpoint, as FastAPI finds them. Raises InvalidRequest."""
         solved = await solve_dependencies(
             request=request, dependant=self.dependant, body=body,  # type: ignore[arg-type]
             async_exit_stack=request.scope["fastapi_inner_astack"], embed_body_fields=False,
         )
         if solved.errors:
-            raise RequestValidationError(solved.errors)
+            raise translate_parameter_error(solved.errors[0], self.query_names)
         return solved.values
 
 
@@ -158,6 +162,16 @@ class StoreRoute(ServiceRoute):
     """A ServiceRoute whose endpoints may have to wait for Redis."""
 
     waits_for_redis = True
+
+
+def _find_query_names(dependant: Dependant) -> Iterator[str]:
+    """The parameters that a query may have."""
+    for param in dependant.query_params:
+        model = param.field_info.annotation
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            yield from model.model_fields
+        else:
+            yield param.alias
 
 
 def _read_model[B: BaseModel](content: bytes, content_type: str, model: type[B]) -> tuple[B, tuple[Warned, ...]]:

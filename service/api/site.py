@@ -14,7 +14,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
-
 MOUNT = "/web"
 
 PAGE = "index.html"

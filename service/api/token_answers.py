@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
+from service.api.schemas import inspection_bodies as bodies
 from service.dialects import native
-from service.errors import InvalidRequest, TooLarge
-from service.text.tokens import Offsets, Tokens, token_at, tokens_of
+from service.errors import TooLarge
+from service.services import Services
+from service.text.tokens import Offsets, Tokens
 from service.tokenizers.normalizers import alteration_of
 from service.types import Json, TokenCount, Warned
-from service.api.schemas import inspection_bodies as bodies
-from service.services import Services
 
 Warnings = tuple[Warned, ...]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from service import catalog
-from service.api.answers import count_json, instant, model_json, quote_json, row_json, verdict_json
+from service.api.answers import instant, model_json, quote_json, row_json, verdict_json
 from service.api.auth import needs
-from service.api.routing import BodyWarnings, Context, ServiceRoute, Shared
+from service.api.routing import Context, ServiceRoute, Shared
 from service.api.schemas.cost import CheckAnswer, CheckBody, CompareAnswer, CompareBody, EstimateAnswer, EstimateBody
 from service.api.schemas.errors import describe_errors
 from service.api.values import parse_instant, parse_money, parse_tier

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from fastapi import APIRouter
 
 from service.api.auth import needs
 from service.api.routing import BodyWarnings, ServiceRoute, Shared
 from service.api.schemas import inspection_bodies as bodies
-from service.counting.counter import Counter
-from service.dialects import native
-from service.errors import InvalidRequest, TooLarge
-from service.text.streaming import StreamDecoder
-from service.text.tokens import Offsets, Tokens, token_at, tokens_of
-from service.tokenizers.base import Tokenizer, VocabularyTokenizer
-from service.tokenizers.normalizers import alteration_of
-from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.vocabulary import Vocabulary
-from service.types import Json, TokenCount, Warned
-from collections.abc import Callable
-
-from service.api.routers.inspection import (
-    Warnings,
+from service.api.schemas.errors import describe_errors
+from service.api.schemas.tokenize import DetokenizeAnswer, ExplainAnswer, TokenizeAnswer, TrainAnswer
+from service.api.token_answers import (
+    TARGETS,
+    all_warnings,
     altered,
     check_length,
     counted,
@@ -29,15 +22,18 @@ from service.api.routers.inspection import (
     token_item,
     warnings_of,
 )
-from service.api.schemas import inspection_bodies as bodies
-from service.counting.counter import Counter
-from service.errors import TooLarge
+from service.dialects import native
+from service.errors import InvalidRequest, TooLarge
 from service.text.bpe_train import END_OF_WORD, Token, Training, train
-from service.text.explain import PreToken, Spelled, explain
-from service.text.tokens import Offsets
+from service.text.explain import PreToken, Spelled
+from service.text.explain import explain as explain_text
+from service.text.streaming import StreamDecoder
+from service.text.tokens import Offsets, Tokens, token_at, tokens_of
+from service.tokenizers.base import Tokenizer, VocabularyTokenizer
+from service.tokenizers.normalizers import alteration_of
 from service.tokenizers.registry import get_tokenizer
+from service.tokenizers.vocabulary import Vocabulary
 from service.types import Json
-
 
 router = APIRouter(
     route_class=ServiceRoute, dependencies=[needs("tokenize")], tags=["native"], responses=describe_errors(native.WIRE)

@@ -10,23 +10,21 @@ from starlette.responses import Response
 
 from service import catalog
 from service.api.auth import needs
-from service.api.routing import Context, ServiceRoute, Shared, StoreRoute
+from service.api.routing import Context, Shared, StoreRoute
 from service.api.schemas.errors import describe_errors
 from service.api.schemas.usage import DriftAnswer, TakeUsageAnswer, UsageAnswer, UsageBody
+from service.api.usage_exposition import usage_exposition
 from service.api.usage_report import (
-    QUERY,
     MAX_TOKENS,
-    Question,
+    QUERY,
     check_time,
     drift_json,
     read_question,
     usage_csv,
-    usage_exposition,
     usage_json,
 )
 from service.api.values import parse_instant, parse_tier
 from service.dialects import native
-from service.dialects.native_schema import CountBody
 from service.dialects.usage import read_usage
 from service.errors import InvalidRequest, Overloaded
 from service.ledger.drift import DRIFT_COLUMNS, Drift
