@@ -75,4 +75,7 @@ def translate_parameter_error(error: Mapping[str, Any], query_names: Sequence[st
 async def answer_http_error(request: Request, error: Exception) -> Response:
     """FastAPI's exception handler for what its router refuses."""
     assert isinstance(error, HTTPException)
-    return ErrorResponse(request.scope, translate_http_error(error), error.headers)
+    headers = {}
+    if error.status_code == 405:  # the router names the methods of one route, and a path may have two
+        headers["allow"] = ", ".join(sorted(request.app.state.pipeline.routes.find_methods(request.scope)))
+    return ErrorResponse(request.scope, translate_http_error(error), headers)

@@ -112,7 +112,7 @@ class RequestMiddleware:
 
     def _note_dialect(self, scope: Scope, context: RequestContext, *, place: bool = False) -> None:
         """A known path is refused in its own dialect, even where its method is wrong."""
-        for route in self.pipeline.routes.find_others(scope)[:1]:
+        for route in self.pipeline.routes.find_all(scope)[:1]:
             context.dialect = route.dialect
             if place:
                 context.route = route.path

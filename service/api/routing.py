@@ -217,9 +217,14 @@ class RouteCache:
         place = (scope["method"], scope["path"], scope.get("root_path", ""))
         return self._known.get(place) or self._find(place, scope)
 
-    def find_others(self, scope: Scope) -> list[KeyedRoute]:
+    def find_all(self, scope: Scope) -> list[KeyedRoute]:
         """The routes at this path, whatever methods they take."""
         return [route for route in self.routes if route.matches(scope)[0] is not Match.NONE]
+
+    def find_methods(self, scope: Scope) -> set[str]:
+        """The methods that this path takes."""
+        methods = {method for route in self.find_all(scope) for method in route.methods}
+        return methods | {"HEAD"} if "GET" in methods else methods
 
     def _find(self, place: tuple[str, str, str], scope: Scope) -> tuple[KeyedRoute, dict[str, Json]] | None:
         asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope

@@ -11,7 +11,7 @@ from tests.golden.access import key_of
 from tests.golden.play import Client, Entry, RolledOver, yesterday
 from tests.golden.requests import SERVERS, rows_of
 from tests.golden.state import CATALOG
-from tests.live import running_server
+from tests.support.live import running_server
 
 FOLDER = Path(__file__).with_name("transcript")
 

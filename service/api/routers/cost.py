@@ -58,7 +58,7 @@ def check(body: CheckBody, services: Shared, context: Context) -> Json:
 
 def count_body(body: CountBody, services: Services) -> tuple[TokenCount, CatalogModel | None]:
     """The count of the part of a body that countTokens takes, and the model it is for."""
-    request = native.read_body(body, own=type(body).model_fields.keys() - CountBody.model_fields.keys())
+    request = native.read_body(body)
     count = services.counter.count(request)
     return count, None if request.model_ref is None else catalog.resolve(request.model_ref)
 
