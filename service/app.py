@@ -31,8 +31,8 @@ from service.auth.admission import open_keys, open_limiter
 from service.auth.key_store import Keys
 from service.cache.responses import Replies
 from service.concurrency.byte_budget import ByteBudget
-from service.concurrency.periodic import Beat
-from service.concurrency.thread_pool import Workers
+from service.concurrency.periodic import PeriodicTask
+from service.concurrency.thread_pool import ThreadPool
 from service.counting.conversations import Beginnings
 from service.counting.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
@@ -81,7 +81,7 @@ def create_app(settings: Settings | None = None) -> App:
     counter = Counter(backends.segments)
     parts = ServiceParts(
         counter=counter,
-        workers=Workers(settings.threads, settings.queue, settings.request_seconds),
+        workers=ThreadPool(settings.threads, settings.queue, settings.request_seconds),
         metrics=metrics,
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         budget=ByteBudget(settings.inflight_bytes),
@@ -90,12 +90,12 @@ def create_app(settings: Settings | None = None) -> App:
         beginnings=Beginnings(counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None),
         ledger=backends.ledger,
     )
-    asking = replace(parts, workers=Workers(STORE_THREADS, settings.queue, settings.request_seconds))
+    asking = replace(parts, workers=ThreadPool(STORE_THREADS, settings.queue, settings.request_seconds))
     keys, limiter = open_keys(settings), open_limiter(settings, metrics)
     readiness = Readiness(
         settings.warm, parts.metrics, parts.counter, backends.report, lambda: keys is None or keys.ring is not None
     )
-    housekeeping = Beat("housekeeping", HOUSEKEEPING_SECONDS, lambda: keep_house(metrics, keys))
+    housekeeping = PeriodicTask("housekeeping", HOUSEKEEPING_SECONDS, lambda: keep_house(metrics, keys))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

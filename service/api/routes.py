@@ -14,7 +14,7 @@ from service.api.middleware import exchange_of, send_error, send_json
 from service.api.operations import Count, Operation, Reply
 from service.cache.responses import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
 from service.concurrency.byte_budget import ByteBudget, ByteReservation
-from service.concurrency.thread_pool import Workers
+from service.concurrency.thread_pool import ThreadPool
 from service.counting.conversations import FROM_BYTES, Beginnings, Newest
 from service.counting.counter import Counter
 from service.dialects import native
@@ -37,7 +37,7 @@ class ServiceParts:
     """What routes share: one of each in an app."""
 
     counter: Counter
-    workers: Workers
+    workers: ThreadPool
     metrics: Metrics
     limits: BodyLimits
     budget: ByteBudget

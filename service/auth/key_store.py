@@ -135,7 +135,7 @@ class RedisStore:
         return self._ask(lambda client: client.get(REDIS_VERSION))
 
     def _ask(self, question: Callable[[Client], Any]) -> Any:
-        from service.redis.client import reason_of, redis_errors  # noqa: PLC0415  imports redis
+        from service.redis.client import classify_error, load_redis_errors  # noqa: PLC0415  imports redis
 
         try:
             client = self.connect()
@@ -143,8 +143,8 @@ class RedisStore:
                 return question(client)
             finally:
                 client.close()
-        except redis_errors() as error:
-            raise KeyStoreError(f"Redis cannot be asked for keys: {reason_of(error)}") from None
+        except load_redis_errors() as error:
+            raise KeyStoreError(f"Redis cannot be asked for keys: {classify_error(error)}") from None
 
 
 def _parsed(row: str | bytes) -> Any:

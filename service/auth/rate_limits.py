@@ -21,7 +21,7 @@ from typing import Protocol
 from zlib import crc32
 
 from service.errors import RateLimited
-from service.redis.circuit_breaker import Breaker
+from service.redis.circuit_breaker import CircuitBreaker
 
 LOG = logging.getLogger("tallystick")
 
@@ -150,7 +150,7 @@ class RateLimiter:
         self._errors: tuple[type[Exception], ...] = (*(shared.errors if shared else ()), TimeoutError, OSError)
         self._fell_back = fell_back
         self._counts = WindowCounts()
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def take(self, who: str, rates: Rates, answer: Answer) -> None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from service.budgets.leases import BudgetState, Closing, LeaseState, Reservation, check_amount, new_lease_id, utc_now
 from service.budgets.named import Budget
 from service.errors import NotFound, Overloaded, RateLimited
-from service.redis.circuit_breaker import Breaker
-from service.redis.client import UNREACHABLE, reason_of, redis_errors
+from service.redis.circuit_breaker import CircuitBreaker
+from service.redis.client import UNREACHABLE, classify_error, load_redis_errors
 
 if TYPE_CHECKING:
     from service.redis.client import Client
@@ -108,7 +108,7 @@ class RedisLeases:
         self._client: Client | None = None
         self._opening = threading.Lock()
         self._probing = threading.Lock()
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
 
     def reserve(self, budget: Budget, amount: int) -> Reservation:
         check_amount(amount, "amount")
@@ -170,8 +170,8 @@ class RedisLeases:
             raise _unreached()
         try:
             raw = _run_script(self._open(), *command)
-        except redis_errors() as error:
-            reason = reason_of(error)
+        except load_redis_errors() as error:
+            reason = classify_error(error)
             if reason in UNREACHABLE:
                 self._breaker.failed()
             LOG.warning("budget not reached", extra={"fields": {"reason": reason}})

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from service.cache.base import CacheEvents, Counts
 from service.cache.codec import pack, unpack
-from service.concurrency.periodic import Beat
-from service.redis.circuit_breaker import Breaker
-from service.redis.client import UNREACHABLE, Reason, reason_of, redis_errors
+from service.concurrency.periodic import PeriodicTask
+from service.redis.circuit_breaker import CircuitBreaker
+from service.redis.client import UNREACHABLE, Reason, classify_error, load_redis_errors
 
 if TYPE_CHECKING:
     from service.redis.client import Client
@@ -39,7 +39,7 @@ QUEUE = 10_000
 BATCH = 500
 """Entries written in one pipeline."""
 
-BEAT_SECONDS = 0.25
+TASK_SECONDS = 0.25
 PING_SECONDS = 2.0
 """How often Redis is asked for nothing but the time it takes."""
 
@@ -61,18 +61,18 @@ class RedisCache:
         self._ttl_seconds = ttl_seconds
         self._events = events
         self._client: Client | None = None
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
         self._errors: tuple[type[Exception], ...] = ()
         self._queue: deque[tuple[bytes, Counts]] = deque()
         self._pinged_at = 0.0
-        self._beat = Beat("redis-cache", BEAT_SECONDS, self._tend)
+        self._task = PeriodicTask("redis-cache", TASK_SECONDS, self._tend)
 
     def start(self) -> None:
-        self._beat.start()
+        self._task.start()
 
     def stop(self) -> None:
         """Write what waits, then close the connections."""
-        self._beat.stop()
+        self._task.stop()
         if self._client is not None:
             self._client.close()
 
@@ -128,7 +128,7 @@ class RedisCache:
             return
         self._queue.append((key, counts))
         if len(self._queue) >= BATCH:
-            self._beat.wake()
+            self._task.wake()
 
     # ------------------------------------------------------------ by its own thread
 
@@ -146,7 +146,7 @@ class RedisCache:
 
     def _probe(self) -> None:
         """Write and read one entry: whether Redis answers, how fast, and whether it takes writes."""
-        self._errors = self._errors or redis_errors()
+        self._errors = self._errors or load_redis_errors()
         self._pinged_at = time.monotonic()
         try:
             client = self._client or self._connect()
@@ -203,7 +203,7 @@ class RedisCache:
         self.round_trip_seconds = seconds if mean is None else mean + weight * (seconds - mean)
 
     def _failed(self, error: Exception) -> None:
-        reason = reason_of(error)
+        reason = classify_error(error)
         changed, self.reason = self.reason != reason, reason
         if reason in UNREACHABLE:
             self._breaker.failed()

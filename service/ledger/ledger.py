@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import NamedTuple, Protocol
 
 from service.catalog import CatalogModel
-from service.concurrency.periodic import Beat
+from service.concurrency.periodic import PeriodicTask
 from service.ledger.drift import drift_sums
 from service.ledger.store import (
     COLUMNS,
@@ -111,17 +111,17 @@ class Ledger:
     _rows: dict[Account, Sums] = field(default_factory=dict)
     _unsent: deque[Batch] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _beat: Beat | None = None
+    _task: PeriodicTask | None = None
     _failing: bool = False
 
     def start(self) -> None:
-        self._beat = Beat("ledger", FLUSH_SECONDS, self.flush)
-        self._beat.start()
+        self._task = PeriodicTask("ledger", FLUSH_SECONDS, self.flush)
+        self._task.start()
 
     def stop(self) -> None:
         """Waits until what is noted is written, or cannot be."""
-        if self._beat is not None:
-            self._beat.stop(5.0)
+        if self._task is not None:
+            self._task.stop(5.0)
 
     # ------------------------------------------------------------ noting; from anywhere, at once
 
@@ -144,8 +144,8 @@ class Ledger:
             self.events.ledger("dropped", 1)
             return
         self._notes.append(note)
-        if self._beat is not None and len(self._notes) == MOST_NOTES // 2:
-            self._beat.wake()
+        if self._task is not None and len(self._notes) == MOST_NOTES // 2:
+            self._task.wake()
 
     # ------------------------------------------------------------ adding up and writing
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from service.ledger.store import COLUMNS, QUARTER_SECONDS, Account, Batch, Book, StoreFailed, Sums
-from service.redis.circuit_breaker import Breaker
-from service.redis.client import UNREACHABLE, reason_of, redis_errors
+from service.redis.circuit_breaker import CircuitBreaker
+from service.redis.client import UNREACHABLE, classify_error, load_redis_errors
 
 if TYPE_CHECKING:
     from service.redis.client import Client
@@ -50,7 +50,7 @@ class RedisLedger:
         self._connect = connect
         self._keep_seconds = keep_seconds
         self._client: Client | None = None
-        self._breaker = Breaker(clock)
+        self._breaker = CircuitBreaker(clock)
 
     # ------------------------------------------------------------ adding
 
@@ -95,13 +95,13 @@ class RedisLedger:
         """What `work` gives; StoreFailed where Redis fails, and at once while it is known to."""
         if not self._breaker.closed and not self._breaker.probe_due():
             raise StoreFailed("unreachable")
-        errors = redis_errors()
+        errors = load_redis_errors()
         try:
             if self._client is None:
                 self._client = self._connect()
             answer = work(self._client)
         except errors as error:
-            reason = reason_of(error)
+            reason = classify_error(error)
             if reason in UNREACHABLE:
                 self._breaker.failed()
             raise StoreFailed(reason) from None
