@@ -103,9 +103,9 @@ class Replies[R]:
             flight.exception()  # or asyncio complains, where all who waited have gone
 
     def _forget_old(self) -> None:
-        edition = int(self._clock() // 60), catalog.current().edition
-        if edition != self._edition:
-            self._edition = edition
+        revision = int(self._clock() // 60), catalog.current().revision
+        if revision != self._edition:
+            self._edition = revision
             self._kept.clear()
             self._glimpses.clear()
             self.bytes = 0

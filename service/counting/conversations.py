@@ -96,7 +96,7 @@ class _Kept(NamedTuple):
     """What a body was asked for, without its messages; what it says is of this edition of the catalog. `whole` are the
     bytes that the conversation had when all of it was counted, `levels` those of nesting around its list."""
 
-    edition: object
+    revision: object
     request: CountRequest
     dialect: str
     platform: str | None
@@ -139,7 +139,7 @@ class Beginnings:
                 break
             left -= start + tail
             kept = self._kept.get(self._key(route, body, start, end))
-            if kept is not None and kept.edition is catalog.current().edition:
+            if kept is not None and kept.revision is catalog.current().revision:
                 grown = self._shared and len(body) > GROWTH * kept.whole
                 return None if grown else _read(kept, body, start, end)
         return None
@@ -198,8 +198,8 @@ class Beginnings:
         request, prompt = newest.request, newest.request.prompt
         assert prompt is not None
         bare = CountRequest(model_ref=request.model_ref, engine=request.engine)
-        edition = catalog.current().edition
-        kept = _Kept(edition, bare, prompt.dialect, prompt.platform, newest.whole, newest.levels)
+        revision = catalog.current().revision
+        kept = _Kept(revision, bare, prompt.dialect, prompt.platform, newest.whole, newest.levels)
         alone = _read(kept, body, newest.start, newest.end)
         if alone is None or alone.messages != newest.messages:
             return

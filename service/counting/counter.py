@@ -101,7 +101,7 @@ class Counter:
         how, low, high = accuracy.band(total, accuracy.weaken(trust, guessed=guessed))
         details: tuple[tuple[Section, int], ...] = (("messages", total),) if total else ()
         return _told(_Facts(
-            request.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
+            request.model_ref, catalog.current().revision, minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None if request.single else tuple(counts),
             warnings=request.warnings,
         ))
@@ -127,7 +127,7 @@ class Counter:
         how, low, high = accuracy.band(total, trust, doubts, uncounted)
         warnings = _distinct((*request.warnings, *before.warnings, *prompt.warnings, *rendering.warnings))
         return _told(_Facts(
-            model.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
+            model.model_ref, catalog.current().revision, minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None, uncounted, warnings,
             _modalities(rendering), rendering.rules, feature, doubts,
         ))
@@ -170,7 +170,7 @@ class _Facts(NamedTuple):
     """What was counted, and when: all that a TokenCount follows from."""
 
     model_ref: str | None
-    edition: object
+    revision: object
     minute: int
     tokenizer: str
     fingerprint: str

@@ -149,7 +149,7 @@ def rate_of(
 
 def prices_version(row: PriceRow | None) -> str:
     """Which edition of the price lists `row` is of; None asks for the bundled ones."""
-    return (row and row.edition) or version()
+    return (row and row.revision) or version()
 
 
 def minute(at: datetime | None = None) -> int:

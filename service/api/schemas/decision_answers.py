@@ -149,7 +149,7 @@ def verdict_json(verdict: Verdict, count: TokenCount, model: CatalogModel | None
 
 def row_json(row: Row) -> dict[str, Json]:
     if row.error is not None:
-        near = list(row.error.near) if isinstance(row.error, UnknownModel) else []
+        near = list(row.error.suggestions) if isinstance(row.error, UnknownModel) else []
         error = {"code": row.error.code, "message": row.error.message, "field": row.error.field, "near": near}
         return {"model_ref": row.model_ref, "error": error}
     assert row.count is not None
