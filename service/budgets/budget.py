@@ -13,8 +13,8 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
 from service.catalog import CatalogModel, Limits
-from service.pricing.prices import Quote, ServiceTier, quote, rate_of
-from service.pricing.usage import usage_of
+from service.pricing.prices import Quote, ServiceTier, find_rate, quote
+from service.pricing.usage import make_usage
 from service.types import TokenCount, WindowUse
 
 Decision = Literal["fits", "does_not_fit", "cannot_decide"]
@@ -65,7 +65,7 @@ class Verdict:
         return {"fits": True, "does_not_fit": False, "cannot_decide": None}[self.decision]
 
 
-def window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse | None:
+def find_window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse | None:
     """What an input leaves of the window, by the upper end of its band; None where no window is known."""
     longest = limits.longest_input
     if longest is None:
@@ -97,7 +97,7 @@ class _Case:
 def _quote(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Quote | None:
     if model is None:
         return None
-    usage = usage_of({"input": count.high, "output": limit.max_output_tokens or 0, "requests": 1})
+    usage = make_usage({"input": count.high, "output": limit.max_output_tokens or 0, "requests": 1})
     return quote(model, usage, limit.service_tier, limit.at)
 
 
@@ -182,8 +182,8 @@ def _affordable_output(case: _Case, model: CatalogModel) -> int | None:
     limit = case.limit
     if limit.max_cost_usd is None:
         return None
-    spent = quote(model, usage_of({"input": case.count.high, "requests": 1}), limit.service_tier, limit.at).total
-    rate = rate_of(model, "output", limit.service_tier, limit.at)
+    spent = quote(model, make_usage({"input": case.count.high, "requests": 1}), limit.service_tier, limit.at).total
+    rate = find_rate(model, "output", limit.service_tier, limit.at)
     if spent is None or rate is None:
         return None
     left = limit.max_cost_usd - spent

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from service import catalog
-from service.budgets.budget import window_use
+from service.budgets.budget import find_window_use
 from service.catalog import CatalogModel
 from service.counting import accuracy
 from service.counting.features import main_feature
@@ -23,7 +23,7 @@ from service.counting.segments import SegmentCounter
 from service.errors import InvalidRequest
 from service.families.base import RendererName
 from service.media.allowance import file_allowance
-from service.pricing.prices import minute, price_input
+from service.pricing.prices import price_input, to_minute
 from service.tokenizers import registry
 from service.tokenizers.base import Engine, Tokenizer, VocabularyTokenizer
 from service.types import (
@@ -101,7 +101,7 @@ class Counter:
         how, low, high = accuracy.band(total, accuracy.weaken(trust, guessed=guessed))
         details: tuple[tuple[Section, int], ...] = (("messages", total),) if total else ()
         return _told(_Facts(
-            request.model_ref, catalog.current().revision, minute(), tokenizer.name, tokenizer.fingerprint,
+            request.model_ref, catalog.current().revision, to_minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None if request.single else tuple(counts),
             warnings=request.warnings,
         ))
@@ -127,7 +127,7 @@ class Counter:
         how, low, high = accuracy.band(total, trust, doubts, uncounted)
         warnings = _distinct((*request.warnings, *before.warnings, *prompt.warnings, *rendering.warnings))
         return _told(_Facts(
-            model.model_ref, catalog.current().revision, minute(), tokenizer.name, tokenizer.fingerprint,
+            model.model_ref, catalog.current().revision, to_minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None, uncounted, warnings,
             _modalities(rendering), rendering.rules, feature, doubts,
         ))
@@ -213,7 +213,7 @@ def _tell(facts: _Facts) -> TokenCount:
         "model": model.model_id, "model_ref": model.model_ref, "model_match": model.match,
         "provider": model.provider_id, "family": model.family.name,
         "cost": price_input(model, facts.tokens, facts.minute),
-        "context": window_use(model.limits, facts.tokens, facts.high),
+        "context": find_window_use(model.limits, facts.tokens, facts.high),
     }
     return TokenCount(
         facts.tokens, facts.method, facts.low, facts.high, facts.tokenizer, facts.fingerprint[:8], dict(facts.details),

@@ -22,7 +22,7 @@ from service.catalog import CatalogModel
 from service.dialects.usage import read_usage
 from service.errors import InvalidRequest
 from service.pricing.prices import Quote, quote
-from service.pricing.usage import usage_of
+from service.pricing.usage import make_usage
 from service.types import Json, TokenCount
 
 
@@ -87,7 +87,7 @@ def _needed(
         return count.high + output, None
     if model is None:
         raise InvalidRequest("A tokenizer has no price: name a model.", field="model")
-    usage = usage_of({"input": count.high, "output": output, "requests": 1})
+    usage = make_usage({"input": count.high, "output": output, "requests": 1})
     quoted = quote(model, usage, as_tier(body.service_tier))
     return (None if quoted.total is None else nanos(quoted.total, upwards=True)), quoted
 

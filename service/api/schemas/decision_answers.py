@@ -14,7 +14,7 @@ from service.counting import accuracy
 from service.errors import UnknownModel
 from service.families.base import Family
 from service.pricing.compare import Row
-from service.pricing.prices import Quote, plain, prices_version, rate_of
+from service.pricing.prices import Quote, find_rate, plain, prices_version
 from service.pricing.usage import Bucket
 from service.types import Json, TokenCount
 
@@ -79,7 +79,7 @@ def prices_json(model: CatalogModel) -> Json:
     row = model.price
     if row is None:
         return None
-    rates = {bucket: rate_of(model, bucket) for bucket in _LISTED_RATES}
+    rates = {bucket: find_rate(model, bucket) for bucket in _LISTED_RATES}
     base = (rates["input"], rates["output"])
     return {
         "currency": "USD", "provider": row.provider_id, "model": row.row_id,
