@@ -16,8 +16,8 @@ from service.api.schemas.decision_bodies import (
     as_tier,
     checked,
 )
-from service.budgets.leases import nanos
-from service.budgets.named import MOST, Budget, find_budget
+from service.budgets.leases import to_nanodollars
+from service.budgets.named import MAX_AMOUNT, Budget, find_budget
 from service.catalog import CatalogModel
 from service.dialects.usage import read_usage
 from service.errors import InvalidRequest
@@ -75,7 +75,7 @@ def _said_amount(budget: Budget, amount_usd: str | float | None, tokens: int | N
     if (usd is not None and budget.unit == "tokens") or (tokens is not None and budget.unit == "usd"):
         field = "amount_usd" if usd is not None else "tokens"
         raise InvalidRequest(f"This budget is in {budget.unit}: {field} does not apply.", field=field)
-    return nanos(usd, upwards=True) if usd is not None else tokens
+    return to_nanodollars(usd, upwards=True) if usd is not None else tokens
 
 
 def _needed(
@@ -89,7 +89,7 @@ def _needed(
         raise InvalidRequest("A tokenizer has no price: name a model.", field="model")
     usage = make_usage({"input": count.high, "output": output, "requests": 1})
     quoted = quote(model, usage, as_tier(body.service_tier))
-    return (None if quoted.total is None else nanos(quoted.total, upwards=True)), quoted
+    return (None if quoted.total is None else to_nanodollars(quoted.total, upwards=True)), quoted
 
 
 def settle(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decided:
@@ -110,13 +110,13 @@ def _billed(budget: Budget, body: SettleBody) -> int:
         raise InvalidRequest("Say what was billed: amount_usd, tokens, or model and usage.", field="usage")
     usage = read_usage(body.usage, "usage", body.dialect)
     if budget.unit == "tokens":
-        return min(MOST, usage.input_tokens + usage.output_tokens)
+        return min(MAX_AMOUNT, usage.input_tokens + usage.output_tokens)
     if body.model is None:
         raise InvalidRequest("Usage is priced for a model: name it in model.", field="model")
     total = quote(catalog.resolve(body.model), usage, as_tier(body.service_tier)).total
     if total is None:
         raise InvalidRequest("The price of this usage is not known: say the billed amount_usd.", field="usage")
-    return nanos(min(total, Decimal(9_000_000)), upwards=False)
+    return to_nanodollars(min(total, Decimal(9_000_000)), upwards=False)
 
 
 def release(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decided:

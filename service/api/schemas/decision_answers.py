@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from service.budgets.budget import Finding, Verdict
-from service.budgets.leases import BudgetState, Closing, Reservation, dollars
+from service.budgets.leases import BudgetState, Closing, Reservation, to_dollars
 from service.budgets.named import Budget
 from service.catalog import CatalogModel, PriceRow
 from service.counting import accuracy
@@ -167,14 +167,14 @@ def row_json(row: Row) -> dict[str, Json]:
 
 def amount_json(budget: Budget, amount: int) -> Json:
     """Tokens as a number, money as a decimal string."""
-    return amount if budget.unit == "tokens" else plain(dollars(amount))
+    return amount if budget.unit == "tokens" else plain(to_dollars(amount))
 
 
 def state_json(state: BudgetState, where: str) -> dict[str, Json]:
     budget = state.budget
     return {
         "name": budget.name, "unit": budget.unit, "limit": amount_json(budget, budget.limit),
-        "spent": amount_json(budget, state.spent), "held": amount_json(budget, state.held),
+        "spent": amount_json(budget, state.spent), "held": amount_json(budget, state.reserved),
         "remaining": amount_json(budget, state.remaining), "per": budget.span, "zone": budget.zone.key,
         "period_start": instant(state.period_start) if state.period_end else None,
         "period_end": instant(state.period_end), "kept_in": where,
