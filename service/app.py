@@ -29,7 +29,7 @@ from service.api.routing import Directory
 from service.api.usage_routes import described_usage, usage_routes
 from service.auth.admission import open_keys, open_limiter
 from service.auth.key_store import Keys
-from service.cache.responses import Replies
+from service.cache.responses import ResponseCache
 from service.concurrency.byte_budget import ByteBudget
 from service.concurrency.periodic import PeriodicTask
 from service.concurrency.thread_pool import ThreadPool
@@ -86,7 +86,7 @@ def create_app(settings: Settings | None = None) -> App:
         limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
-        replies=Replies(settings.cache_bytes // 4, metrics),
+        replies=ResponseCache(settings.cache_bytes // 4, metrics),
         beginnings=Beginnings(counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None),
         ledger=backends.ledger,
     )

@@ -85,7 +85,7 @@ def open_backends(settings: Settings, metrics: Metrics) -> Backends:
     tiers = TieredCache(memory, cache, metrics, settings.ask_redis)
 
     def show_costs() -> None:
-        for tokenizer, seconds in tiers.costs.measured().items():
+        for tokenizer, seconds in tiers.costs.list_costs().items():
             metrics.count_cost.labels(tokenizer).set(seconds * (1 << 20))
 
     metrics.call_at_sample(show_costs)

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from service.api.body import ARRIVED, BodyLimits, drain, read_body
 from service.api.middleware import exchange_of, send_error, send_json
 from service.api.operations import Count, Operation, Reply
-from service.cache.responses import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES, Replies
+from service.cache.responses import MAX_LOOP_HASH_BYTES, MIN_CACHED_BODY_BYTES, ResponseCache
 from service.concurrency.byte_budget import ByteBudget, ByteReservation
 from service.concurrency.thread_pool import ThreadPool
 from service.counting.conversations import FROM_BYTES, Beginnings, Newest
@@ -42,7 +42,7 @@ class ServiceParts:
     limits: BodyLimits
     budget: ByteBudget
     inline_bytes: int
-    replies: Replies[Reply]
+    replies: ResponseCache[Reply]
     beginnings: Beginnings
     ledger: Ledger
 
@@ -103,7 +103,7 @@ class JsonRoute:
         sent = _Sent(body, headers.get("content-type", ""), scope)
         asked = self._find_newest(sent)
         if asked is None:
-            if size > service.inline_bytes or size >= REMEMBERED_FROM_BYTES:
+            if size > service.inline_bytes or size >= MIN_CACHED_BODY_BYTES:
                 return None
             asked = self._read_all(sent)
             if not self.operation.is_warm(asked.question):
@@ -113,10 +113,10 @@ class JsonRoute:
         return self._answer(sent, asked)
 
     async def _reply(self, sent: _Sent) -> Reply:
-        if not self.operation.repeatable or len(sent.body) < REMEMBERED_FROM_BYTES:
+        if not self.operation.repeatable or len(sent.body) < MIN_CACHED_BODY_BYTES:
             return await self._work(sent)
         replies = self.service.replies
-        if not replies.may_know(sent.place, sent.body):
+        if not replies.may_have_seen(sent.place, sent.body):
             return await self._work(sent)
         key = await self._key(sent)
         reply, first = replies.find(key), False
@@ -128,7 +128,7 @@ class JsonRoute:
 
     async def _key(self, sent: _Sent) -> bytes:
         parts = (self.path.encode(), sent.place, sent.content_type.encode("latin-1"), sent.body)
-        if len(sent.body) <= HASHED_ON_LOOP_BYTES:
+        if len(sent.body) <= MAX_LOOP_HASH_BYTES:
             return self.service.replies.key(*parts)
         return await self.service.workers.run(lambda: self.service.replies.key(*parts))
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from service.cache.base import Counts, key_of, open_digest, segment_key
+from service.cache.base import Counts, finish_key, segment_key, start_digest
 from service.tokenizers.base import Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
@@ -111,7 +111,7 @@ class Run:
 
     def key(self, number: int) -> bytes:
         """The key of a beginning. Few are asked for, and finishing a hash takes longer than copying it."""
-        return key_of(self.hashes[number])
+        return finish_key(self.hashes[number])
 
     def stretches(self, known: int) -> Iterator[tuple[int, int]]:
         """What has to be counted behind the first `known` units: from which unit to which, up to each kept end."""
@@ -143,7 +143,7 @@ def make_run(segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, l
     last = len(units)
     kept = sorted({*coarse, last - 1, last} - {0, -1})
     looked_for = {*kept, *range(max(1, last - LOOK_BACK), last + 1)} if units else set()
-    digest = open_digest(b"run", tokenizer.fingerprint, secret)
+    digest = start_digest(b"run", tokenizer.fingerprint, secret)
     update, copy = digest.update, digest.copy
     hashes: dict[int, Any] = {}
     long_keys: dict[int, bytes] = {}

@@ -82,7 +82,7 @@ class SegmentCounter:
                 size += _bytes_in(text)
         if texts:
             seconds = time.perf_counter() - began
-            self.cache.costs.took(tokenizer.name, chars, seconds)
+            self.cache.costs.record(tokenizer.name, chars, seconds)
             self.cache.events.tokenized(tokenizer.name, texts, size, seconds)
         return sums
 
@@ -144,7 +144,7 @@ class _Case:
     def jobs_of(self, segment: Segment) -> list[Job]:
         """A text as one job or, where it is so long that it is looked up in parts, as several."""
         if len(segment.spans) > 1 or size_of(segment) < PARTS_FROM_CHARS or not hasattr(self.tokenizer, "cut"):
-            return [job_of(segment, self.key_of(segment))]
+            return [job_of(segment, self.make_key(segment))]
         (section, text), size = segment.spans[0], PART_CHARS
         while size * MOST_PARTS < len(text):
             size *= 2  # in steps, so that a text which is a little longer is cut in the same places
@@ -152,10 +152,10 @@ class _Case:
         for number, part in enumerate(parts):
             edge = edge_of(segment.edge, first=number == 0, last=number == len(parts) - 1)
             piece = Segment(((section, part),), edge)
-            jobs.append(job_of(piece, self.key_of(piece)))
+            jobs.append(job_of(piece, self.make_key(piece)))
         return jobs
 
-    def key_of(self, segment: Segment) -> bytes | None:
+    def make_key(self, segment: Segment) -> bytes | None:
         if size_of(segment) < LONG_CHARS:
             return None
         return segment_key(segment, self.tokenizer.fingerprint, self.counter.secret)
@@ -270,7 +270,7 @@ class _Case:
         cache, name = self.counter.cache, self.tokenizer.name
         cache.looked_up(self.hits, self.misses)
         if self.texts:
-            cache.costs.took(name, self.chars, self.seconds)
+            cache.costs.record(name, self.chars, self.seconds)
             cache.events.tokenized(name, self.texts, self.size, self.seconds)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from service.cache.redis import PREFIX, QUEUE, RedisCache
+from service.cache.redis import KEY_PREFIX, MAX_QUEUED, RedisCache
 from service.redis.client import open_redis, parse_redis_url
 from tests.support.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_sentinel, redis_server
 
@@ -95,7 +95,7 @@ def test_another_process_finds_what_was_put(url: str) -> None:
 def test_entries_end_within_a_tenth_of_the_time_to_live(server: RedisServer, url: str) -> None:
     with cache_at(url, ttl=1000) as (cache, told), server.client() as client:
         put_and_wait(cache, told, dict.fromkeys(keys(100), (1,)))
-        left = [client.ttl(PREFIX + key.hex().encode()) for key in keys(100)]
+        left = [client.ttl(KEY_PREFIX + key.hex().encode()) for key in keys(100)]
     assert 890 <= min(left) < 940
     assert 1060 < max(left) <= 1100
 
@@ -106,11 +106,11 @@ def test_a_value_of_anybody_else_is_a_miss(server: RedisServer, url: str) -> Non
         put_and_wait(cache, told, {foreign: (5,)})
     with cache_at(url) as (cache, told), server.client() as client:
         put_and_wait(cache, told, {good: (7,)})
-        client.set(PREFIX + short.hex().encode(), b"12")
-        client.copy((PREFIX + good.hex().encode()).decode(), (PREFIX + moved.hex().encode()).decode())
+        client.set(KEY_PREFIX + short.hex().encode(), b"12")
+        client.copy((KEY_PREFIX + good.hex().encode()).decode(), (KEY_PREFIX + moved.hex().encode()).decode())
         assert cache.get_many([good, foreign, short, moved]) == {good: (7,)}
         assert told.lookups == {"hit": 1, "garbage": 3}
-        client.lpush(PREFIX + wrong_type.hex().encode(), "x")
+        client.lpush(KEY_PREFIX + wrong_type.hex().encode(), "x")
         assert cache.get_many([wrong_type, good]) == {}
         assert told.lookups["failed"] == 1
         assert cache.get_many([good]) == {good: (7,)}, "a wrong type is one key's affair"
@@ -118,9 +118,9 @@ def test_a_value_of_anybody_else_is_a_miss(server: RedisServer, url: str) -> Non
 
 def test_what_does_not_fit_the_queue_is_dropped_and_counted() -> None:
     with cache_at("redis://127.0.0.1:1/0") as (cache, told):
-        for i in range(QUEUE + 5):
+        for i in range(MAX_QUEUED + 5):
             cache.put(b"%020d" % i, (i,))
-        assert cache.waiting == QUEUE
+        assert cache.waiting == MAX_QUEUED
         assert told.writes == {"dropped": 5}
 
 
