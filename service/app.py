@@ -33,7 +33,7 @@ from service.cache.responses import ResponseCache
 from service.concurrency.byte_budget import ByteBudget
 from service.concurrency.periodic import PeriodicTask
 from service.concurrency.thread_pool import ThreadPool
-from service.counting.conversations import Beginnings
+from service.counting.conversations import ConversationCache
 from service.counting.counter import Counter
 from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
 from service.observability.metrics import Metrics
@@ -87,7 +87,9 @@ def create_app(settings: Settings | None = None) -> App:
         budget=ByteBudget(settings.inflight_bytes),
         inline_bytes=settings.inline_bytes,
         replies=ResponseCache(settings.cache_bytes // 4, metrics),
-        beginnings=Beginnings(counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None),
+        conversation_cache=ConversationCache(
+            counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None
+        ),
         ledger=backends.ledger,
     )
     asking = replace(parts, workers=ThreadPool(STORE_THREADS, settings.queue, settings.request_seconds))

@@ -10,7 +10,7 @@ from typing import Protocol
 from pydantic_core import to_json
 
 from service import catalog
-from service.counting.counter import Counter, is_brief
+from service.counting.counter import Counter, is_memoizable
 from service.counting.features import has_files
 from service.dialects import native
 from service.dialects.fields import Endpoint
@@ -49,7 +49,7 @@ class Wordings:
 
     def of(self, count: TokenCount, make: Callable[[TokenCount], Reply]) -> Reply:
         """What `make` makes of a count."""
-        if not is_brief(count):
+        if not is_memoizable(count):
             return make(count)
         reply = self._known.get(id(count))  # as long as it is kept, so is its count: no other has that id
         if reply is None:

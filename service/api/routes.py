@@ -15,7 +15,7 @@ from service.api.operations import Count, Operation, Reply
 from service.cache.responses import MAX_LOOP_HASH_BYTES, MIN_CACHED_BODY_BYTES, ResponseCache
 from service.concurrency.byte_budget import ByteBudget, ByteReservation
 from service.concurrency.thread_pool import ThreadPool
-from service.counting.conversations import FROM_BYTES, Beginnings, Newest
+from service.counting.conversations import MIN_CONVERSATION_BYTES, ConversationCache, NewMessages
 from service.counting.counter import Counter
 from service.dialects import native
 from service.dialects.fields import Wire, read_json
@@ -43,7 +43,7 @@ class ServiceParts:
     budget: ByteBudget
     inline_bytes: int
     replies: ResponseCache[Reply]
-    beginnings: Beginnings
+    conversation_cache: ConversationCache
     ledger: Ledger
 
 
@@ -148,10 +148,12 @@ class JsonRoute:
 
     def _find_newest(self, sent: _Sent) -> _Asked | None:
         """What is new in a conversation that was counted before; None for anything else."""
-        if not self._grows or len(sent.body) < FROM_BYTES or sent.media == "text/plain" or is_file(sent.media):
+        if not self._grows or len(sent.body) < MIN_CONVERSATION_BYTES:
+            return None
+        if sent.media == "text/plain" or is_file(sent.media):
             return None
         try:
-            newest = self.service.beginnings.find(sent.place, sent.body)
+            newest = self.service.conversation_cache.find(sent.place, sent.body)
         except ServiceError:  # the long way tells where in the body it is
             newest = None
         return None if newest is None else _Asked(newest.request, newest=newest)
@@ -171,7 +173,7 @@ class JsonRoute:
         reply: Reply = self.operation.answer(asked.question)
         if not self._grows:
             return reply
-        if asked.newest is not None and not asked.newest.tells_all(reply.counts[0]):
+        if asked.newest is not None and not asked.newest.has_same_notes(reply.counts[0]):
             return self._answer(sent, self._read_all(sent))
         try:
             self._learn(sent, asked, reply.counts[0])
@@ -181,13 +183,13 @@ class JsonRoute:
 
     def _learn(self, sent: _Sent, asked: _Asked, counted: TokenCount) -> None:
         """Keep what helps to count the next version of a conversation."""
-        beginnings, looked_up = self.service.beginnings, self.service.metrics.looked_up
+        conversation_cache, looked_up = self.service.conversation_cache, self.service.metrics.looked_up
         if asked.newest is not None:
             looked_up("conversation", "hit")
-            beginnings.learn_more(sent.place, sent.body, asked.newest, counted)
-        elif asked.value is not None and len(sent.body) >= FROM_BYTES:
+            conversation_cache.learn_newer(sent.place, sent.body, asked.newest, counted)
+        elif asked.value is not None and len(sent.body) >= MIN_CONVERSATION_BYTES:
             looked_up("conversation", "miss")
-            beginnings.learn(sent.place, sent.body, asked.value, asked.question, counted)
+            conversation_cache.learn(sent.place, sent.body, asked.value, asked.question, counted)
 
 
 class _Asked(NamedTuple):
@@ -196,7 +198,7 @@ class _Asked(NamedTuple):
 
     question: Any
     value: Json = None
-    newest: Newest | None = None
+    newest: NewMessages | None = None
 
 
 class _Sent:
