@@ -137,7 +137,7 @@ class Guard:
         key = self._key_of(scope, self.keys)
         scope["tallystick.key"] = key
         exchange.project = key.name
-        return self.limiter.rates.of(key.requests_per_minute, key.tokens_per_minute), f"key:{key.id}"
+        return self.limiter.rates.override(key.requests_per_minute, key.tokens_per_minute), f"key:{key.id}"
 
     @staticmethod
     def _key_of(scope: Scope, keys: Keys) -> Key:
@@ -175,7 +175,7 @@ class Scoped:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key: Key | None = scope.get("tallystick.key")
-        if key is not None and not key.opens(self.needs):
+        if key is not None and not key.allows(self.needs):
             exchange = exchange_of(scope)
             exchange.wire = self.wire
             error = Forbidden(f"This needs a key with the scope {self.needs}.")

@@ -63,7 +63,7 @@ class Express:
             if rates.requests or rates.tokens:
                 return None
             key: Key | None = scope.get("tallystick.key")
-            if key is not None and not key.opens(scoped.needs):
+            if key is not None and not key.allows(scoped.needs):
                 return None
         reply = scoped.now(body, scope)
         if reply is None:

@@ -61,7 +61,7 @@ def written(seed: int, length: int) -> str:
     return "".join(out)
 
 
-class Told:
+class Events:
     """Sums up what tokenizers were given."""
 
     def __init__(self) -> None:
@@ -81,9 +81,9 @@ class Told:
         return size
 
 
-def counter(cache_bytes: int = 1 << 24) -> tuple[SegmentCounter, Told]:
-    told = Told()
-    return SegmentCounter(TieredCache(MemoryCache(cache_bytes), None, told), b"s" * 32), told
+def counter(cache_bytes: int = 1 << 24) -> tuple[SegmentCounter, Events]:
+    events = Events()
+    return SegmentCounter(TieredCache(MemoryCache(cache_bytes), None, events), b"s" * 32), events
 
 
 def plain(segments: Sequence[Segment], tokenizer: str) -> dict[Section, int]:
@@ -172,49 +172,49 @@ def conversation(turns: int, name: str, size: int = 1_000) -> list[Segment]:
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_a_conversation_that_grew_by_a_message_counts_at_most_2_percent(name: str) -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer(name)
     before, after = conversation(200, name), conversation(201, name)
     assert cached.by_section(before, tokenizer) == plain(before, name)
-    first = told.since()
+    first = events.since()
     assert cached.by_section(after, tokenizer) == plain(after, name)
-    second = told.since()
+    second = events.since()
     assert first > 200_000
     assert second <= 0.02 * first
     assert cached.by_section(after, tokenizer) == plain(after, name)
-    assert told.since() == 0
+    assert events.since() == 0
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_many_short_messages_are_remembered_too(name: str) -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer(name)
     cached.by_section(conversation(1_000, name, 50), tokenizer)
-    first = told.since()
+    first = events.since()
     cached.by_section(conversation(1_010, name, 50), tokenizer)
-    assert told.since() <= 0.03 * first
+    assert events.since() <= 0.03 * first
 
 
 def test_versions_that_part_far_from_the_end_share_what_is_before() -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer("o200k_base")
     left, right = conversation(400, "o200k_base"), conversation(250, "o200k_base")
     right = [*right, *(Segment((("messages", written(5_000 + i, 1_000)),)) for i in range(100))]
     cached.by_section(left, tokenizer)
-    told.since()
+    events.since()
     assert cached.by_section(right, tokenizer) == plain(right, "o200k_base")
-    assert told.since() < 100 * 1_100 + 2 * COARSE_CHARS
+    assert events.since() < 100 * 1_100 + 2 * COARSE_CHARS
 
 
 def test_a_new_system_prompt_counts_no_message_again() -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer("o200k_base")
     old = conversation(100, "o200k_base")
     cached.by_section(old, tokenizer)
-    told.since()
+    events.since()
     new = [Segment((("system", written(77, 5_000)),)), *old[1:]]
     assert cached.by_section(new, tokenizer) == plain(new, "o200k_base")
-    assert told.since() < 7_000
+    assert events.since() < 7_000
 
 
 def test_a_run_is_kept_by_tokenizer_edge_section_and_cut() -> None:
@@ -246,11 +246,11 @@ def test_no_memory_at_all_still_counts() -> None:
 
 
 def test_a_long_text_is_counted_once() -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer("o200k_base")
     text = written(3, 50_000)
     assert cached.texts((text, "short", text, ""), tokenizer) == [tokenizer.count(t) for t in (text, "short", text, "")]
-    assert told.size == len(text.encode()) + len("short")
+    assert events.size == len(text.encode()) + len("short")
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -274,7 +274,7 @@ def test_the_parts_of_a_text_add_up(name: str, edge: Edge, seed: int, size: int)
 def test_of_a_document_that_was_changed_somewhere_only_some_parts_are_counted_again(
     name: str, section: Section
 ) -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer(name)
     text = "".join(f"{number} {written(number, 400)}a\n" for number in range(700))
 
@@ -283,10 +283,10 @@ def test_of_a_document_that_was_changed_somewhere_only_some_parts_are_counted_ag
 
     assert len(text) > 2 * PARTS_MIN_CHARS
     assert count(text) == tokenizer.count(text)
-    assert told.since() > len(text)
+    assert events.since() > len(text)
     for changed in ("new " + text, text[:100_000] + " another thought\n" + text[100_000:], text + " the end"):
         assert count(changed) == tokenizer.count(changed)
-        assert told.since() < 8 * PART_CHARS
+        assert events.since() < 8 * PART_CHARS
     assert cached.texts([text + " more"], tokenizer) == [tokenizer.count(text + " more")]
 
 
