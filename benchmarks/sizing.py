@@ -15,7 +15,7 @@ from tests.support.redis_server import RedisServer, redis_server
 
 WORKERS = (1, 2, 4)
 TEXTS, STEP, TEXT_CHARS = 22_000, 2_000, 7_000
-"""Shorter texts are counted again, never cached (service.counting.segments.CACHE_FROM_CHARS)."""
+"""Shorter texts are counted again, never cached (service.counting.segments.CACHE_MIN_CHARS)."""
 
 PROJECTS = 50
 PATIENCE_SECONDS = 30

@@ -53,13 +53,13 @@ class Forbidden(ServiceError):
 
 
 class UnknownModel(ServiceError):
-    """`near` lists the closest known names, best first."""
+    """`suggestions` lists the closest known names, best first."""
 
     status, code = 404, "unknown_model"
 
-    def __init__(self, message: str, *, field: str | None = "model", near: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, *, field: str | None = "model", suggestions: tuple[str, ...] = ()) -> None:
         super().__init__(message, field=field)
-        self.near = near
+        self.suggestions = suggestions
 
 
 class NotFound(ServiceError):

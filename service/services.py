@@ -174,7 +174,7 @@ def _open_cache(settings: Settings, redis_cache: RedisCache | None, metrics: Met
     tiers = TieredCache(memory, redis_cache, metrics, settings.ask_redis)
 
     def show_costs() -> None:
-        for tokenizer, seconds in tiers.costs.measured().items():
+        for tokenizer, seconds in tiers.costs.list_costs().items():
             metrics.count_cost.labels(tokenizer).set(seconds * (1 << 20))
 
     metrics.call_at_sample(show_costs)

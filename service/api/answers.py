@@ -7,14 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from service.budgets.budget import Finding, Verdict
-from service.budgets.leases import BudgetState, Closing, Reservation, dollars
+from service.budgets.leases import BudgetState, Closing, Reservation, to_dollars
 from service.budgets.named import Budget
 from service.catalog import CatalogModel, PriceRow
 from service.counting import accuracy
 from service.errors import UnknownModel
 from service.families.base import Family
 from service.pricing.compare import Row
-from service.pricing.prices import Quote, plain, prices_version, rate_of
+from service.pricing.prices import Quote, find_rate, plain, prices_version
 from service.pricing.usage import Bucket
 from service.types import Json, TokenCount
 
@@ -79,7 +79,7 @@ def prices_json(model: CatalogModel) -> Json:
     row = model.price
     if row is None:
         return None
-    rates = {bucket: rate_of(model, bucket) for bucket in _LISTED_RATES}
+    rates = {bucket: find_rate(model, bucket) for bucket in _LISTED_RATES}
     base = (rates["input"], rates["output"])
     return {
         "currency": "USD", "provider": row.provider_id, "model": row.row_id,
@@ -149,7 +149,7 @@ def verdict_json(verdict: Verdict, count: TokenCount, model: CatalogModel | None
 
 def row_json(row: Row) -> dict[str, Json]:
     if row.error is not None:
-        near = list(row.error.near) if isinstance(row.error, UnknownModel) else []
+        near = list(row.error.suggestions) if isinstance(row.error, UnknownModel) else []
         error = {"code": row.error.code, "message": row.error.message, "field": row.error.field, "near": near}
         return {"model_ref": row.model_ref, "error": error}
     assert row.count is not None
@@ -167,14 +167,14 @@ def row_json(row: Row) -> dict[str, Json]:
 
 def amount_json(budget: Budget, amount: int) -> Json:
     """Tokens as a number, money as a decimal string."""
-    return amount if budget.unit == "tokens" else plain(dollars(amount))
+    return amount if budget.unit == "tokens" else plain(to_dollars(amount))
 
 
 def state_json(state: BudgetState, where: str) -> dict[str, Json]:
     budget = state.budget
     return {
         "name": budget.name, "unit": budget.unit, "limit": amount_json(budget, budget.limit),
-        "spent": amount_json(budget, state.spent), "held": amount_json(budget, state.held),
+        "spent": amount_json(budget, state.spent), "held": amount_json(budget, state.reserved),
         "remaining": amount_json(budget, state.remaining), "per": budget.span, "zone": budget.zone.key,
         "period_start": instant(state.period_start) if state.period_end else None,
         "period_end": instant(state.period_end), "kept_in": where,

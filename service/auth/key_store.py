@@ -64,7 +64,7 @@ class FileStore:
 
     def change(self, change: Change) -> None:
         try:
-            with self._alone():
+            with self._locked():
                 keys = dict(self.load().by_id)
                 change(keys)
                 self._replace({"keys": [key_to_json(key) for key in keys.values()]})
@@ -79,7 +79,7 @@ class FileStore:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         """The lock is a file beside: the keys' own file is replaced by each change."""
         with self.path.with_name(self.path.name + ".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -114,7 +114,7 @@ class RedisStore:
 
     def load(self) -> KeyRing:
         rows = self._ask(lambda client: client.hgetall(REDIS_KEYS))
-        keys = [key_from_json(_parsed(row), f"Redis: {REDIS_KEYS}") for row in rows.values()]
+        keys = [key_from_json(_parse_row(row), f"Redis: {REDIS_KEYS}") for row in rows.values()]
         return KeyRing({key.id: key for key in keys})
 
     def change(self, change: Change) -> None:
@@ -135,7 +135,7 @@ class RedisStore:
         return self._ask(lambda client: client.get(REDIS_VERSION))
 
     def _ask(self, question: Callable[[Client], Any]) -> Any:
-        from service.redis.client import reason_of, redis_errors  # noqa: PLC0415  imports redis
+        from service.redis.client import classify_error, load_redis_errors  # noqa: PLC0415  imports redis
 
         try:
             client = self.connect()
@@ -143,11 +143,11 @@ class RedisStore:
                 return question(client)
             finally:
                 client.close()
-        except redis_errors() as error:
-            raise KeyStoreError(f"Redis cannot be asked for keys: {reason_of(error)}") from None
+        except load_redis_errors() as error:
+            raise KeyStoreError(f"Redis cannot be asked for keys: {classify_error(error)}") from None
 
 
-def _parsed(row: str | bytes) -> Any:
+def _parse_row(row: str | bytes) -> Any:
     try:
         return json.loads(row)
     except ValueError:
@@ -167,7 +167,7 @@ class Keys:
         self._refreshed_at = -seconds
         self.ring: KeyRing | None = None
         self._version: object = None
-        self._complaint = ""
+        self._last_error = ""
 
     def load(self) -> None:
         """Raises KeyStoreError and then keeps what was."""
@@ -187,8 +187,8 @@ class Keys:
         try:
             if force or self.ring is None or self.store.version() != self._version:
                 self.load()
-            self._complaint = ""
+            self._last_error = ""
         except KeyStoreError as error:
-            if str(error) != self._complaint:  # once, not every second
-                self._complaint = str(error)
-                LOG.error("keys not read", extra={"fields": {"reason": self._complaint}})  # noqa: TRY400
+            if str(error) != self._last_error:  # once, not every second
+                self._last_error = str(error)
+                LOG.error("keys not read", extra={"fields": {"reason": self._last_error}})  # noqa: TRY400

@@ -52,14 +52,14 @@ class Key:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
 
-    def opens(self, scope: Scope) -> bool:
+    def allows(self, scope: Scope) -> bool:
         return scope in self.scopes or ADMIN in self.scopes
 
     def is_expired(self, now: datetime) -> bool:
         return self.expires is not None and now >= self.expires
 
 
-def digest_of(key: str) -> bytes:
+def hash_key(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
@@ -67,7 +67,7 @@ def make_key(name: str, scopes: Iterable[Scope], **more: Any) -> tuple[str, Key]
     """A new key and what is to be kept of it; `more` are fields of Key. The key itself is nowhere else."""
     key_id = secrets.token_hex(6)
     text = f"tsk_{key_id}_{secrets.token_urlsafe(32)}"
-    return text, Key(key_id, name, digest_of(text), frozenset(scopes), created=datetime.now(UTC), **more)
+    return text, Key(key_id, name, hash_key(text), frozenset(scopes), created=datetime.now(UTC), **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class KeyRing:
     def find(self, text: str, now: datetime | None = None) -> Key | None:
         """The row of a key that is right and has not expired."""
         key = self.by_id.get(text[ID_IN_KEY])  # whether the rest is right, its digest tells
-        if key is None or not hmac.compare_digest(key.digest, digest_of(text)):
+        if key is None or not hmac.compare_digest(key.digest, hash_key(text)):
             return None
         return None if key.expires is not None and key.is_expired(now or datetime.now(UTC)) else key
 
@@ -104,11 +104,12 @@ def key_from_json(row: Any, place: str) -> Key:
     """Raises KeyStoreError naming `place` for a row that is not as it should be: half a key opens nothing."""
     try:
         key = Key(
-            id=_text(row["id"], r"[0-9a-f]{12}"), name=_text(row["name"], NAME.pattern),
-            digest=bytes.fromhex(_text(row["sha256"], "[0-9a-f]{64}")), scopes=frozenset(row["scopes"]),
-            created=_instant(row["created"]), expires=_instant(row["expires"]) if row.get("expires") else None,
-            requests_per_minute=_rate(row.get("requests_per_minute")),
-            tokens_per_minute=_rate(row.get("tokens_per_minute")),
+            id=_read_text(row["id"], r"[0-9a-f]{12}"), name=_read_text(row["name"], NAME.pattern),
+            digest=bytes.fromhex(_read_text(row["sha256"], "[0-9a-f]{64}")), scopes=frozenset(row["scopes"]),
+            created=_read_instant(row["created"]),
+            expires=_read_instant(row["expires"]) if row.get("expires") else None,
+            requests_per_minute=_read_rate(row.get("requests_per_minute")),
+            tokens_per_minute=_read_rate(row.get("tokens_per_minute")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else "a field is not as it should be"
@@ -119,18 +120,18 @@ def key_from_json(row: Any, place: str) -> Key:
     return key
 
 
-def _text(value: Any, pattern: str) -> str:
+def _read_text(value: Any, pattern: str) -> str:
     if not isinstance(value, str) or not re.fullmatch(pattern, value):
         raise ValueError
     return value
 
 
-def _instant(value: str) -> datetime:
+def _read_instant(value: str) -> datetime:
     instant = datetime.fromisoformat(value)
     return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
-def _rate(value: Any) -> int | None:
+def _read_rate(value: Any) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         raise ValueError
     return value

@@ -21,7 +21,7 @@ from typing import Protocol
 from zlib import crc32
 
 from service.errors import RateLimited
-from service.redis.circuit_breaker import Breaker
+from service.redis.circuit_breaker import CircuitBreaker
 
 LOG = logging.getLogger("tallystick")
 
@@ -30,11 +30,11 @@ MINUTE = 60
 SHARED_SECONDS = 1.0
 """Longest wait for a shared store, which has shorter ones of its own; then the request is counted here."""
 
-AT_ONCE = 8
+MAX_CONCURRENT = 8
 """Requests that ask a shared store at the same time; the others wait for a place. Its client opens a connection for
 each that asks, and keeps it: a burst of a thousand would leave a thousand connections open, in every process."""
 
-OPENING_SECONDS = 2.0
+CONNECT_SECONDS = 2.0
 """Longest wait for a shared store at the start."""
 
 MAX_CALLERS = 50_000
@@ -48,7 +48,7 @@ class Rates:
     requests: int = 0
     tokens: int = 0
 
-    def of(self, requests: int | None, tokens: int | None) -> Rates:
+    def override(self, requests: int | None, tokens: int | None) -> Rates:
         """These, except for what a key says itself."""
         if requests is None and tokens is None:
             return self
@@ -130,7 +130,7 @@ class Window:
     ends_in: int
 
 
-def window_of(who: str, kind: str, now: float | None = None) -> Window:
+def find_window(who: str, kind: str, now: float | None = None) -> Window:
     """All processes agree on it: it follows from the clock and the name."""
     at = (time.time() if now is None else now) + crc32(who.encode()) % MINUTE
     number, passed = divmod(int(at), MINUTE)
@@ -150,23 +150,23 @@ class RateLimiter:
         self._errors: tuple[type[Exception], ...] = (*(shared.errors if shared else ()), TimeoutError, OSError)
         self._fell_back = fell_back
         self._counts = WindowCounts()
-        self._breaker = Breaker()
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._breaker = CircuitBreaker()
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def take(self, who: str, rates: Rates, answer: Answer) -> None:
         """Let one request pass, its answer telling what is left. Raises RateLimited."""
         if rates.requests:
-            window = window_of(who, "requests")
+            window = find_window(who, "requests")
             self._check("requests", rates.requests, rates.requests - await self._add(window, 1), window, answer)
         if rates.tokens:
-            window = window_of(who, "tokens")
+            window = find_window(who, "tokens")
             left = rates.tokens - self._counts.get(window.key)
             self._check("tokens", rates.tokens, left or -1, window, answer)  # nothing is left for this request
 
     async def charge(self, who: str, rates: Rates, tokens: int) -> None:
         """Take `tokens` that were counted."""
         if rates.tokens:
-            window = window_of(who, "tokens")
+            window = find_window(who, "tokens")
             self._counts.put(window.key, await self._add(window, tokens))
 
     def _check(self, kind: str, limit: int, left: int, window: Window, answer: Answer) -> None:
@@ -182,7 +182,7 @@ class RateLimiter:
         """Connect, so that no request has to wait for it; a store that is not there is asked again later."""
         if self._shared is not None:
             try:
-                async with asyncio.timeout(OPENING_SECONDS):
+                async with asyncio.timeout(CONNECT_SECONDS):
                     await self._shared.add("opened", 1)
             except self._errors:
                 self._breaker.failed()
@@ -207,7 +207,7 @@ class RateLimiter:
     async def _ask(self, shared: SharedWindows, window: Window, amount: int) -> int | None:
         """What the shared store says; None where it fails, or has been found to fail while this one waited."""
         try:
-            async with asyncio.timeout(SHARED_SECONDS), self._places:
+            async with asyncio.timeout(SHARED_SECONDS), self._slots:
                 if not self._may_ask:
                     return None
                 count = await shared.add(window.key, amount)

@@ -13,8 +13,8 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
 from service.catalog import CatalogModel, Limits
-from service.pricing.prices import Quote, ServiceTier, quote, rate_of
-from service.pricing.usage import usage_of
+from service.pricing.prices import Quote, ServiceTier, find_rate, quote
+from service.pricing.usage import make_usage
 from service.types import TokenCount, WindowUse
 
 Decision = Literal["fits", "does_not_fit", "cannot_decide"]
@@ -65,7 +65,7 @@ class Verdict:
         return {"fits": True, "does_not_fit": False, "cannot_decide": None}[self.decision]
 
 
-def window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse | None:
+def find_window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse | None:
     """What an input leaves of the window, by the upper end of its band; None where no window is known."""
     longest = limits.longest_input
     if longest is None:
@@ -75,19 +75,19 @@ def window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse | None
 
 def check_budget(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Verdict:
     """Whether a counted request fits `limit` and the model's own limits; `model` None where a tokenizer was named."""
-    case = _Case(count, model, limit, _quote(count, model, limit))
-    findings = tuple(finding for look in _LOOKS for finding in look(case))
+    check = _BudgetCheck(count, model, limit, _quote(count, model, limit))
+    findings = tuple(finding for look in _CHECKS for finding in look(check))
     if any(finding.fits is False for finding in findings):
         decision: Decision = "does_not_fit"
     elif any(finding.fits is None for finding in findings):
         decision = "cannot_decide"
     else:
         decision = "fits"
-    return Verdict(decision, findings, _largest_output(case), case.quoted)
+    return Verdict(decision, findings, _find_largest_output(check), check.quoted)
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _BudgetCheck:
     count: TokenCount
     model: CatalogModel | None
     limit: Limit
@@ -97,97 +97,97 @@ class _Case:
 def _quote(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Quote | None:
     if model is None:
         return None
-    usage = usage_of({"input": count.high, "output": limit.max_output_tokens or 0, "requests": 1})
+    usage = make_usage({"input": count.high, "output": limit.max_output_tokens or 0, "requests": 1})
     return quote(model, usage, limit.service_tier, limit.at)
 
 
 # ---------------------------------------------------------------- one look a constraint
 
 
-def _look_at_count(case: _Case) -> Iterator[Finding]:
-    unseen = [item for item in case.count.uncounted if not item.assumed_tokens]
+def _check_count(check: _BudgetCheck) -> Iterator[Finding]:
+    unseen = [item for item in check.count.uncounted if not item.assumed_tokens]
     if unseen:
         reason = f"{len(unseen)} parts of the request cannot be counted, the first at {unseen[0].path}."
         yield Finding("count", None, reason)
 
 
-def _look_at_input(case: _Case) -> Iterator[Finding]:
-    if case.limit.max_input_tokens is not None:
-        yield _compared("max_input_tokens", case.limit.max_input_tokens, case.count.high, "input tokens")
+def _check_input(check: _BudgetCheck) -> Iterator[Finding]:
+    if check.limit.max_input_tokens is not None:
+        yield _compare("max_input_tokens", check.limit.max_input_tokens, check.count.high, "input tokens")
 
 
-def _look_at_window(case: _Case) -> Iterator[Finding]:
-    if case.model is None:
+def _check_window(check: _BudgetCheck) -> Iterator[Finding]:
+    if check.model is None:
         return
-    limits = case.model.limits
+    limits = check.model.limits
     if limits.longest_input is None:
-        yield Finding("context_window", None, "The context window of the model is not known.", None, case.count.high)
+        yield Finding("context_window", None, "The context window of the model is not known.", None, check.count.high)
         return
-    yield _compared("context_window", limits.longest_input, case.count.high, "input tokens")
-    if case.limit.max_output_tokens is not None and limits.shared and limits.window is not None:
-        both = case.count.high + case.limit.max_output_tokens
-        yield _compared("context_window", limits.window, both, "input and output tokens")
+    yield _compare("context_window", limits.longest_input, check.count.high, "input tokens")
+    if check.limit.max_output_tokens is not None and limits.shared and limits.window is not None:
+        both = check.count.high + check.limit.max_output_tokens
+        yield _compare("context_window", limits.window, both, "input and output tokens")
 
 
-def _look_at_output(case: _Case) -> Iterator[Finding]:
-    wanted, most = case.limit.max_output_tokens, case.model.max_output if case.model else None
+def _check_output(check: _BudgetCheck) -> Iterator[Finding]:
+    wanted, most = check.limit.max_output_tokens, check.model.max_output if check.model else None
     if wanted is not None and most is not None:
-        yield _compared("max_output_tokens", most, wanted, "output tokens")
+        yield _compare("max_output_tokens", most, wanted, "output tokens")
 
 
-def _look_at_cost(case: _Case) -> Iterator[Finding]:
-    allowed, quoted = case.limit.max_cost_usd, case.quoted
+def _check_cost(check: _BudgetCheck) -> Iterator[Finding]:
+    allowed, quoted = check.limit.max_cost_usd, check.quoted
     if allowed is None:
         return
     if quoted is None or quoted.total is None:
         reason = quoted.reason if quoted and quoted.reason else "A tokenizer has no price: name a model."
         yield Finding("max_cost_usd", None, reason, allowed)
         return
-    yield _compared("max_cost_usd", allowed, quoted.total, "USD")
+    yield _compare("max_cost_usd", allowed, quoted.total, "USD")
 
 
-_LOOKS: tuple[Callable[[_Case], Iterator[Finding]], ...] = (
-    _look_at_count, _look_at_window, _look_at_input, _look_at_output, _look_at_cost,
+_CHECKS: tuple[Callable[[_BudgetCheck], Iterator[Finding]], ...] = (
+    _check_count, _check_window, _check_input, _check_output, _check_cost,
 )
 
 
-def _compared[T: (int, Decimal)](constraint: Constraint, allowed: T, needed: T, unit: str) -> Finding:
+def _compare[T: (int, Decimal)](constraint: Constraint, allowed: T, needed: T, unit: str) -> Finding:
     return Finding(constraint, needed <= allowed, f"{needed} {unit}, {allowed} allowed.", allowed, needed)
 
 
 # ---------------------------------------------------------------- the longest answer
 
 
-def _largest_output(case: _Case) -> int | None:
+def _find_largest_output(check: _BudgetCheck) -> int | None:
     """The least of what window, model and money leave for output."""
-    needed, bounds = case.count.high, []
-    if case.limit.max_input_tokens is not None and needed > case.limit.max_input_tokens:
+    needed, bounds = check.count.high, []
+    if check.limit.max_input_tokens is not None and needed > check.limit.max_input_tokens:
         bounds.append(0)
-    if case.model is not None:
-        limits = case.model.limits
+    if check.model is not None:
+        limits = check.model.limits
         if limits.max_output is not None:
             bounds.append(limits.max_output)
         if limits.longest_input is not None and needed > limits.longest_input:
             bounds.append(0)
         if limits.shared and limits.window is not None:
             bounds.append(limits.window - needed)
-        affordable = _affordable_output(case, case.model)
+        affordable = _find_affordable_output(check, check.model)
         if affordable is not None:
             bounds.append(affordable)
     return max(0, min(bounds)) if bounds else None
 
 
-def _affordable_output(case: _Case, model: CatalogModel) -> int | None:
+def _find_affordable_output(check: _BudgetCheck, model: CatalogModel) -> int | None:
     """Output tokens that the money leaves; None where there is no limit of money or no price to judge by."""
-    limit = case.limit
+    limit = check.limit
     if limit.max_cost_usd is None:
         return None
-    spent = quote(model, usage_of({"input": case.count.high, "requests": 1}), limit.service_tier, limit.at).total
-    rate = rate_of(model, "output", limit.service_tier, limit.at)
+    spent = quote(model, make_usage({"input": check.count.high, "requests": 1}), limit.service_tier, limit.at).total
+    rate = find_rate(model, "output", limit.service_tier, limit.at)
     if spent is None or rate is None:
         return None
     left = limit.max_cost_usd - spent
-    _, price = rate.at(case.count.high)
+    _, price = rate.at(check.count.high)
     if left < 0:
         return 0
     return int((left * rate.per / price).to_integral_value(ROUND_FLOOR)) if price else None

@@ -19,28 +19,28 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import Literal, Protocol
 
-from service.budgets.named import MOST, NANOS, Budget
+from service.budgets.named import MAX_AMOUNT, NANOS, Budget
 from service.errors import InvalidRequest, NotFound, RateLimited
 
 LeaseState = Literal["open", "settled", "released"]
 
-_MOST_OPEN = 100_000
+_MAX_OPEN = 100_000
 """Leases of one budget that may be open at once; as many again are remembered after they were closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A budget now. `spent` was billed and `held` is leased in this period; overruns make `remaining` negative."""
+    """A budget now. `spent` was billed and `reserved` is leased in this period; overruns make `remaining` negative."""
 
     budget: Budget
     spent: int
-    held: int
+    reserved: int
     period_start: datetime
     period_end: datetime | None
 
     @property
     def remaining(self) -> int:
-        return self.budget.limit - self.spent - self.held
+        return self.budget.limit - self.spent - self.reserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +103,21 @@ def utc_now() -> datetime:
 
 def check_amount(amount: int, field_name: str) -> int:
     """`amount`, or InvalidRequest where it is negative or too large to be exact."""
-    if not 0 <= amount <= MOST:
-        raise InvalidRequest(f"{field_name} must be from 0 to {MOST} units.", field=field_name)
+    if not 0 <= amount <= MAX_AMOUNT:
+        raise InvalidRequest(f"{field_name} must be from 0 to {MAX_AMOUNT} units.", field=field_name)
     return amount
 
 
-def nanos(amount: Decimal, *, upwards: bool) -> int:
+def to_nanodollars(amount: Decimal, *, upwards: bool) -> int:
     """USD as billionths: upwards for what is reserved, to the nearest for what was billed."""
     return int((amount * NANOS).to_integral_value(ROUND_CEILING if upwards else ROUND_HALF_EVEN))
 
 
-def dollars(amount: int) -> Decimal:
+def to_dollars(amount: int) -> Decimal:
     return Decimal(amount) / NANOS
 
 
-def new_lease_id(period_start: datetime) -> str:
+def make_lease_id(period_start: datetime) -> str:
     """An id that nobody guesses; it tells the period that the lease belongs to."""
     return f"{int(period_start.timestamp()):x}-{secrets.token_hex(12)}"
 
@@ -141,7 +141,7 @@ class _Account:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     spent: dict[datetime, int] = field(default_factory=dict)
-    held: dict[datetime, int] = field(default_factory=dict)
+    reserved: dict[datetime, int] = field(default_factory=dict)
     open: OrderedDict[str, _Lease] = field(default_factory=OrderedDict)
     known: OrderedDict[str, _Lease] = field(default_factory=OrderedDict)
 
@@ -149,7 +149,7 @@ class _Account:
         """Take a lease out of `open`; False where it has expired."""
         lease = self.open.pop(lease_id, None)
         if lease is not None:
-            self.held[lease.period_start] -= lease.amount
+            self.reserved[lease.period_start] -= lease.amount
         return lease is not None
 
     def tidy(self, now: datetime) -> None:
@@ -159,10 +159,10 @@ class _Account:
             if lease.expires_at > now:
                 break
             self.close(lease_id)
-        while len(self.known) > 2 * _MOST_OPEN:
+        while len(self.known) > 2 * _MAX_OPEN:
             self.known.popitem(last=False)
-        for book in (self.spent, self.held):
-            for start in [start for start in book if _EPOCH < start < now - _KEPT]:
+        for book in (self.spent, self.reserved):
+            for start in [start for start in book if _EPOCH < start < now - _RETENTION]:
                 del book[start]
 
 
@@ -182,13 +182,13 @@ class MemoryLeases:
         with account.lock:
             state = self._state(budget, account, now)
             if amount > state.remaining:
-                return Reservation(state, amount, retry_at=_retry_at(state, account, amount))
-            if len(account.open) >= _MOST_OPEN:
+                return Reservation(state, amount, retry_at=_find_retry_time(state, account, amount))
+            if len(account.open) >= _MAX_OPEN:
                 raise RateLimited("Too many leases of this budget are open: settle or release some.", retry_after=1)
             lease = _Lease(amount, state.period_start, now + timedelta(seconds=budget.lease_seconds))
-            lease_id = new_lease_id(state.period_start)
+            lease_id = make_lease_id(state.period_start)
             account.open[lease_id] = account.known[lease_id] = lease
-            account.held[lease.period_start] = account.held.get(lease.period_start, 0) + amount
+            account.reserved[lease.period_start] = account.reserved.get(lease.period_start, 0) + amount
             return Reservation(self._state(budget, account, now), amount, lease_id, lease.expires_at)
 
     def settle(self, budget: Budget, lease_id: str, billed: int) -> Closing:
@@ -222,22 +222,22 @@ class MemoryLeases:
 
     def _account(self, budget: Budget) -> _Account:
         with self._lock:
-            return self._accounts.setdefault(budget.book, _Account())
+            return self._accounts.setdefault(budget.account_key, _Account())
 
     @staticmethod
     def _state(budget: Budget, account: _Account, now: datetime) -> BudgetState:
         """The state at `now`, expired leases given back. The caller holds the lock."""
         account.tidy(now)
         start, end = budget.period(now)
-        return BudgetState(budget, account.spent.get(start, 0), account.held.get(start, 0), start, end)
+        return BudgetState(budget, account.spent.get(start, 0), account.reserved.get(start, 0), start, end)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KEPT = timedelta(days=70)
+_RETENTION = timedelta(days=70)
 """How long the book of a period is kept: leases of the month before can still be settled."""
 
 
-def _retry_at(state: BudgetState, account: _Account, amount: int) -> datetime | None:
+def _find_retry_time(state: BudgetState, account: _Account, amount: int) -> datetime | None:
     """When room may come free: the next expiry or the next period; None where `amount` never fits."""
     if amount > state.budget.limit:
         return None

@@ -28,7 +28,7 @@ Span = Literal["day", "month", "total"]
 NANOS = 10**9
 """Money is kept in billionths of a dollar: the cheapest token listed costs ten of them."""
 
-MOST = 9 * 10**15
+MAX_AMOUNT = 9 * 10**15
 """Largest limit and amount: 9,000,000 USD. Integers up to here are exact where a Redis script compares doubles."""
 
 
@@ -44,7 +44,7 @@ class Budget:
     lease_seconds: int = 600
 
     @property
-    def book(self) -> str:
+    def account_key(self) -> str:
         """What its amounts are kept under: those in another unit are another budget's."""
         return f"{self.unit} {self.name}"
 
@@ -70,7 +70,7 @@ def find_budget(budgets: Mapping[str, Budget], name: str) -> Budget:
 # ---------------------------------------------------------------- from the files
 
 _KEYS = ("limit_usd", "limit_tokens", "per", "zone", "lease_seconds")
-_LONGEST_LEASE = 7 * 24 * 3600
+_MAX_LEASE_SECONDS = 7 * 24 * 3600
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 """Names stand in paths of URLs as they are."""
@@ -81,11 +81,11 @@ def read_budgets(catalog_file: Path | None, budgets_file: Path | None = None) ->
     want."""
     found: dict[str, Budget] = {}
     for path in dict.fromkeys(path for path in (catalog_file, budgets_file) if path is not None):
-        tables = _tables(path)
+        tables = _read_tables(path)
         stray = next((key for key in tables if key != "budgets"), None)
         if stray is not None and path != catalog_file:
             raise CatalogFileError(f"{path}: {stray} does not belong here; known: budgets")
-        for name, row in _rows(tables, path).items():
+        for name, row in _read_rows(tables, path).items():
             place = f"{path}: budgets.{name}"
             if name in found:
                 raise CatalogFileError(f"{place} is in {catalog_file}, too: leave one out")
@@ -93,7 +93,7 @@ def read_budgets(catalog_file: Path | None, budgets_file: Path | None = None) ->
     return found
 
 
-def _tables(path: Path) -> Mapping[str, Any]:
+def _read_tables(path: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except OSError as error:
@@ -102,7 +102,7 @@ def _tables(path: Path) -> Mapping[str, Any]:
         raise CatalogFileError(f"{path}: is not TOML: {error}") from None
 
 
-def _rows(tables: Mapping[str, Any], path: Path) -> Mapping[str, Mapping[str, Any]]:
+def _read_rows(tables: Mapping[str, Any], path: Path) -> Mapping[str, Mapping[str, Any]]:
     rows = tables.get("budgets", {})
     if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         raise CatalogFileError(f"{path}: budgets must be a table of tables")
@@ -122,13 +122,13 @@ def _read_budget(name: str, row: Mapping[str, Any], place: str) -> Budget:
     if span not in ("day", "month", "total"):
         raise CatalogFileError(f"{place}.per must be day, month or total")
     seconds = row.get("lease_seconds", 600)
-    if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= _LONGEST_LEASE:
-        raise CatalogFileError(f"{place}.lease_seconds must be a whole number from 1 to {_LONGEST_LEASE}")
-    limit = _limit(row[f"limit_{unit}"], unit, f"{place}.limit_{unit}")
-    return Budget(name, unit, limit, cast(Span, span), _zone(row.get("zone", "UTC"), f"{place}.zone"), seconds)
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= _MAX_LEASE_SECONDS:
+        raise CatalogFileError(f"{place}.lease_seconds must be a whole number from 1 to {_MAX_LEASE_SECONDS}")
+    limit = _read_limit(row[f"limit_{unit}"], unit, f"{place}.limit_{unit}")
+    return Budget(name, unit, limit, cast(Span, span), _read_zone(row.get("zone", "UTC"), f"{place}.zone"), seconds)
 
 
-def _limit(value: object, unit: Unit, place: str) -> int:
+def _read_limit(value: object, unit: Unit, place: str) -> int:
     wanted = f'{place} must be an amount such as "50.00"' if unit == "usd" else f"{place} must be a whole number"
     if isinstance(value, bool) or not isinstance(value, (int, str, Decimal)):
         raise CatalogFileError(wanted)
@@ -136,12 +136,12 @@ def _limit(value: object, unit: Unit, place: str) -> int:
         amount = Decimal(value) * (NANOS if unit == "usd" else 1)
     except InvalidOperation:
         raise CatalogFileError(wanted) from None
-    if not amount.is_finite() or not 0 <= amount <= MOST or amount != int(amount):
+    if not amount.is_finite() or not 0 <= amount <= MAX_AMOUNT or amount != int(amount):
         raise CatalogFileError(wanted)
     return int(amount)
 
 
-def _zone(value: object, place: str) -> ZoneInfo:
+def _read_zone(value: object, place: str) -> ZoneInfo:
     try:
         return ZoneInfo(str(value))
     except (KeyError, ValueError, OSError):

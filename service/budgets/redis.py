@@ -13,23 +13,23 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from service.budgets.leases import BudgetState, Closing, LeaseState, Reservation, check_amount, new_lease_id, utc_now
+from service.budgets.leases import BudgetState, Closing, LeaseState, Reservation, check_amount, make_lease_id, utc_now
 from service.budgets.named import Budget
 from service.errors import NotFound, Overloaded, RateLimited
-from service.redis.circuit_breaker import Breaker
-from service.redis.client import UNREACHABLE, reason_of, redis_errors
+from service.redis.circuit_breaker import CircuitBreaker
+from service.redis.client import UNREACHABLE, classify_error, load_redis_errors
 
 if TYPE_CHECKING:
     from service.redis.client import Client
 
 LOG = logging.getLogger("tallystick")
 
-MOST_OPEN = 100_000
-KEPT = timedelta(days=70)
+MAX_OPEN = 100_000
+RETENTION = timedelta(days=70)
 """How long leases and the books of past periods are kept."""
 
 SCRIPT = """
-local spent, held, open, lease = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local spent, reserved, open, lease = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local what, period = ARGV[1], ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -42,27 +42,27 @@ repeat
   local gone = redis.call('ZRANGEBYSCORE', open, '-inf', now, 'LIMIT', 0, 1000)
   for _, member in ipairs(gone) do
     local of, amount = string.match(member, '^(%d+)|[^|]+|(%d+)$')
-    redis.call('HINCRBY', held, of, minus(amount))
+    redis.call('HINCRBY', reserved, of, minus(amount))
     redis.call('ZREM', open, member)
   end
 until #gone < 1000
 
-local function book(answer, ...)
-  return {answer, redis.call('HGET', spent, period) or '0', redis.call('HGET', held, period) or '0', ...}
+local function reply(answer, ...)
+  return {answer, redis.call('HGET', spent, period) or '0', redis.call('HGET', reserved, period) or '0', ...}
 end
 
 if what == 'reserve' then
   local id, amount, limit, ttl, kept, oldest = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
   local ends = redis.call('HGET', lease, 'ends')
-  if ends then return book('granted', ends) end  -- sent twice by a client that heard nothing: held once
-  local used = (tonumber(redis.call('HGET', spent, period)) or 0) + (tonumber(redis.call('HGET', held, period)) or 0)
+  if ends then return reply('granted', ends) end  -- the client lost the first reply and sent it again: reserved once
+  local used = (tonumber(redis.call('HGET', spent, period)) or 0) + (tonumber(redis.call('HGET', reserved, period)) or 0)
   if tonumber(amount) > tonumber(limit) - used then
     local first = redis.call('ZRANGE', open, 0, 0, 'WITHSCORES')
-    return book('refused', first[2] or '0')
+    return reply('refused', first[2] or '0')
   end
-  if redis.call('ZCARD', open) >= tonumber(ARGV[9]) then return book('full') end
+  if redis.call('ZCARD', open) >= tonumber(ARGV[9]) then return reply('full') end
   redis.call('ZADD', open, now + ttl, period .. '|' .. id .. '|' .. amount)
-  redis.call('HINCRBY', held, period, amount)
+  redis.call('HINCRBY', reserved, period, amount)
   ends = string.format('%.0f', now + ttl)
   redis.call('HSET', lease, 'amount', amount, 'period', period, 'state', 'open', 'billed', '0', 'ends', ends)
   redis.call('PEXPIRE', lease, kept)
@@ -71,25 +71,25 @@ if what == 'reserve' then
       if past ~= '0' and tonumber(past) < tonumber(oldest) then redis.call('HDEL', spent, past) end
     end
   end
-  return book('granted', ends)
+  return reply('granted', ends)
 end
 
 if what == 'close' then
   local id, state, billed = ARGV[3], ARGV[4], ARGV[5]
   local amount, of, was, was_billed = unpack(redis.call('HMGET', lease, 'amount', 'period', 'state', 'billed'))
-  if not amount then return book('unknown') end
-  if was ~= 'open' then return book('repeated', amount, was_billed, was) end
+  if not amount then return reply('unknown') end
+  if was ~= 'open' then return reply('repeated', amount, was_billed, was) end
   local in_time = redis.call('ZREM', open, of .. '|' .. id .. '|' .. amount)
-  if in_time == 1 then redis.call('HINCRBY', held, of, minus(amount)) end
+  if in_time == 1 then redis.call('HINCRBY', reserved, of, minus(amount)) end
   redis.call('HINCRBY', spent, of, billed)
   redis.call('HSET', lease, 'state', state, 'billed', billed)
-  return book(in_time == 1 and 'closed' or 'late', amount, billed, state)
+  return reply(in_time == 1 and 'closed' or 'late', amount, billed, state)
 end
 
-return book('state')
+return reply('state')
 """
 
-NAME = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
+SCRIPT_SHA1 = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
 """Redis knows the script by it once it has had it: 3 KB less for each call."""
 
 
@@ -108,16 +108,16 @@ class RedisLeases:
         self._client: Client | None = None
         self._opening = threading.Lock()
         self._probing = threading.Lock()
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
 
     def reserve(self, budget: Budget, amount: int) -> Reservation:
         check_amount(amount, "amount")
         now = self._clock()
         start, _ = budget.period(now)
-        lease_id = new_lease_id(start)
+        lease_id = make_lease_id(start)
         answer, state, rest = self._run(
             budget, now, lease_id, "reserve", lease_id, amount, budget.limit, budget.lease_seconds * 1000,
-            _milliseconds(KEPT), int((now - KEPT).timestamp()), MOST_OPEN,
+            _milliseconds(RETENTION), int((now - RETENTION).timestamp()), MAX_OPEN,
         )
         if answer == "full":
             raise RateLimited("Too many leases of this budget are open: settle or release some.", retry_after=1)
@@ -155,27 +155,27 @@ class RedisLeases:
     ) -> tuple[str, BudgetState, list[str]]:
         """(what the script says, the budget after it, the rest of its answer). Raises Overloaded without Redis."""
         start, end = budget.period(now)
-        tag = hashlib.blake2b(budget.book.encode(), digest_size=12).hexdigest()
+        tag = hashlib.blake2b(budget.account_key.encode(), digest_size=12).hexdigest()
         keys = [f"{self.prefix}:budget:{{{tag}}}:{part}" for part in ("spent", "held", "open", f"lease:{lease_id}")]
         sent = [str(value) for value in (what, int(start.timestamp()), *arguments)]
-        raw = self._ask(len(keys), *keys, *sent)
-        answer, spent, held, *rest = (item.decode() if isinstance(item, bytes) else str(item) for item in raw)
-        return answer, BudgetState(budget, int(spent), int(held), start, end), rest
+        raw = self._run_guarded(len(keys), *keys, *sent)
+        answer, spent, reserved, *rest = (item.decode() if isinstance(item, bytes) else str(item) for item in raw)
+        return answer, BudgetState(budget, int(spent), int(reserved), start, end), rest
 
-    def _ask(self, *command: str | int) -> list[Any]:
+    def _run_guarded(self, *command: str | int) -> list[Any]:
         """What the script returns. A Redis that did not answer is asked by one request at a time, after a pause: those
         that wait for it hold threads which others count in."""
         closed = self._breaker.closed
         if not closed and not (self._breaker.probe_due() and self._probing.acquire(blocking=False)):
-            raise _unreached()
+            raise _make_unreachable_error()
         try:
             raw = _run_script(self._open(), *command)
-        except redis_errors() as error:
-            reason = reason_of(error)
+        except load_redis_errors() as error:
+            reason = classify_error(error)
             if reason in UNREACHABLE:
                 self._breaker.failed()
             LOG.warning("budget not reached", extra={"fields": {"reason": reason}})
-            raise _unreached() from None
+            raise _make_unreachable_error() from None
         else:
             self._breaker.succeeded()
             if not closed:
@@ -197,14 +197,14 @@ def _run_script(client: Client, *command: str | int) -> list[Any]:
     from redis.exceptions import NoScriptError  # noqa: PLC0415
 
     try:
-        known: list[Any] = cast(Any, client).evalsha(NAME, *command)
+        known: list[Any] = cast(Any, client).evalsha(SCRIPT_SHA1, *command)
     except NoScriptError:
         new: list[Any] = cast(Any, client).eval(SCRIPT, *command)
         return new
     return known
 
 
-def _unreached() -> Overloaded:
+def _make_unreachable_error() -> Overloaded:
     return Overloaded("The budgets cannot be reached; try again in a second.", retry_after=1)
 
 

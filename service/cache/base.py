@@ -59,21 +59,21 @@ def segment_key(segment: Segment, fingerprint: str, secret: bytes) -> bytes:
 
     Sections are left out on purpose: they do not change a count.
     """
-    digest = open_digest(b"segment", fingerprint, secret)
+    digest = start_digest(b"segment", fingerprint, secret)
     digest.update(f"{segment.edge}|{len(segment.spans)}".encode())
     for _, text in segment.spans:
         add_text(digest, text)
-    return key_of(digest)
+    return finish_key(digest)
 
 
-def open_digest(kind: bytes, fingerprint: str, secret: bytes) -> Any:
+def start_digest(kind: bytes, fingerprint: str, secret: bytes) -> Any:
     """A hash to be fed; keys of different kinds never meet."""
     digest = hashlib.sha256(secret)
     digest.update(f"{len(secret)}|{kind.decode()}|{__version__}|{fingerprint}|".encode())
     return digest
 
 
-def key_of(digest: Any) -> bytes:
+def finish_key(digest: Any) -> bytes:
     """The key of what was fed. Only a part of the hash: with all of it, whoever sees it could go on hashing without the
     secret. SHA-256 has instructions of its own in processors: 0.6 us a KB, BLAKE2b takes 1.2 (2-core machine, 2026-11).
     """

@@ -10,13 +10,13 @@ from service.cache.base import Counts
 VERSION = 1
 SEAL_BYTES = 8
 
-_MOST = 0xFFFFFFFF
+_MAX_COUNT = 0xFFFFFFFF
 """Counts are kept in 4 bytes; no body has as many tokens."""
 
 
 def pack(key: bytes, counts: Counts, secret: bytes) -> bytes | None:
     """A version byte, the counts (4 bytes each, little-endian), a seal; None where a count does not fit."""
-    if not counts or not all(0 <= count <= _MOST for count in counts):
+    if not counts or not all(0 <= count <= _MAX_COUNT for count in counts):
         return None
     payload = struct.pack(f"<B{len(counts)}I", VERSION, *counts)
     return payload + _seal(key, payload, secret)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 _WEIGHT = 0.2
 """Of the newest measurement in the running mean."""
 
-MEASURED_FROM_CHARS = 2_000
+MIN_MEASURED_CHARS = 2_000
 """A shorter text measures the call, not the counting."""
 
 
@@ -18,8 +18,8 @@ class CountingCost:
     def __init__(self) -> None:
         self._seconds_per_char: dict[str, float] = {}
 
-    def took(self, tokenizer: str, chars: int, seconds: float) -> None:
-        if chars < MEASURED_FROM_CHARS:
+    def record(self, tokenizer: str, chars: int, seconds: float) -> None:
+        if chars < MIN_MEASURED_CHARS:
             return
         now = seconds / chars
         before = self._seconds_per_char.get(tokenizer, now)
@@ -29,6 +29,6 @@ class CountingCost:
         """Seconds for a text; 0 as long as nothing was measured."""
         return chars * self._seconds_per_char.get(tokenizer, 0.0)
 
-    def measured(self) -> Mapping[str, float]:
+    def list_costs(self) -> Mapping[str, float]:
         """Seconds a character by tokenizer."""
         return dict(self._seconds_per_char)

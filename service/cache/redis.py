@@ -16,31 +16,31 @@ from typing import TYPE_CHECKING, Any
 
 from service.cache.base import CacheEvents, Counts
 from service.cache.codec import pack, unpack
-from service.concurrency.periodic import Beat
-from service.redis.circuit_breaker import Breaker
-from service.redis.client import UNREACHABLE, Reason, reason_of, redis_errors
+from service.concurrency.periodic import PeriodicTask
+from service.redis.circuit_breaker import CircuitBreaker
+from service.redis.client import UNREACHABLE, Reason, classify_error, load_redis_errors
 
 if TYPE_CHECKING:
     from service.redis.client import Client
 
 LOG = logging.getLogger("tallystick")
 
-PREFIX = b"tallystick:count:"
+KEY_PREFIX = b"tallystick:count:"
 """In front of the key in hexadecimal digits."""
 
-PROBE = PREFIX + b"probe"
+PROBE_KEY = KEY_PREFIX + b"probe"
 
 TTL_JITTER = 0.1
 """Each entry lives up to so much shorter or longer, so that what was written together does not end together."""
 
-QUEUE = 10_000
+MAX_QUEUED = 10_000
 """Entries that may wait to be written, 0.2 KB each; more are dropped, and counted."""
 
-BATCH = 500
+BATCH_ENTRIES = 500
 """Entries written in one pipeline."""
 
-BEAT_SECONDS = 0.25
-PING_SECONDS = 2.0
+TASK_SECONDS = 0.25
+PROBE_SECONDS = 2.0
 """How often Redis is asked for nothing but the time it takes."""
 
 _WEIGHT = 0.3
@@ -61,18 +61,18 @@ class RedisCache:
         self._ttl_seconds = ttl_seconds
         self._events = events
         self._client: Client | None = None
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
         self._errors: tuple[type[Exception], ...] = ()
         self._queue: deque[tuple[bytes, Counts]] = deque()
-        self._pinged_at = 0.0
-        self._beat = Beat("redis-cache", BEAT_SECONDS, self._tend)
+        self._probed_at = 0.0
+        self._task = PeriodicTask("redis-cache", TASK_SECONDS, self._run_once)
 
     def start(self) -> None:
-        self._beat.start()
+        self._task.start()
 
     def stop(self) -> None:
         """Write what waits, then close the connections."""
-        self._beat.stop()
+        self._task.stop()
         if self._client is not None:
             self._client.close()
 
@@ -95,20 +95,20 @@ class RedisCache:
         try:
             pipeline = client.pipeline(transaction=False)
             for key in keys:
-                pipeline.get(_name(key))
+                pipeline.get(_redis_key(key))
             values = pipeline.execute(raise_on_error=False)
         except self._errors as error:
-            self._failed(error)
+            self._note_failure(error)
             self._events.looked_up("redis", "failed")
             return {}
-        self._measured(time.perf_counter() - began)
+        self._note_round_trip(time.perf_counter() - began)
         return self._read(keys, values)
 
     def _read(self, keys: Sequence[bytes], values: Sequence[object]) -> dict[bytes, Counts]:
         found: dict[bytes, Counts] = {}
         for key, value in zip(keys, values, strict=True):
             if isinstance(value, Exception):
-                self._failed(value)
+                self._note_failure(value)
                 self._events.looked_up("redis", "failed")
                 return found
             if value is None:
@@ -123,16 +123,16 @@ class RedisCache:
         return found
 
     def put(self, key: bytes, counts: Counts) -> None:
-        if len(self._queue) >= QUEUE:
+        if len(self._queue) >= MAX_QUEUED:
             self._events.redis_written("dropped", 1)
             return
         self._queue.append((key, counts))
-        if len(self._queue) >= BATCH:
-            self._beat.wake()
+        if len(self._queue) >= BATCH_ENTRIES:
+            self._task.wake()
 
     # ------------------------------------------------------------ by its own thread
 
-    def _tend(self) -> None:
+    def _run_once(self) -> None:
         """One beat: come back if Redis does, measure now and then, and write what waits."""
         if self._is_probe_due():
             self._probe()
@@ -141,69 +141,69 @@ class RedisCache:
 
     def _is_probe_due(self) -> bool:
         if self._breaker.closed:
-            return time.monotonic() - self._pinged_at > PING_SECONDS
+            return time.monotonic() - self._probed_at > PROBE_SECONDS
         return self._breaker.probe_due()
 
     def _probe(self) -> None:
         """Write and read one entry: whether Redis answers, how fast, and whether it takes writes."""
-        self._errors = self._errors or redis_errors()
-        self._pinged_at = time.monotonic()
+        self._errors = self._errors or load_redis_errors()
+        self._probed_at = time.monotonic()
         try:
             client = self._client or self._connect()
             pipeline = client.pipeline(transaction=False)
-            pipeline.set(PROBE, b"", ex=60)
-            pipeline.get(PROBE)
+            pipeline.set(PROBE_KEY, b"", ex=60)
+            pipeline.get(PROBE_KEY)
             began = time.perf_counter()
             written, read = pipeline.execute(raise_on_error=False)
         except self._errors as error:
-            self._failed(error)
+            self._note_failure(error)
             return
         if isinstance(read, Exception):
-            self._failed(read)
+            self._note_failure(read)
             return
-        self._measured(time.perf_counter() - began)
+        self._note_round_trip(time.perf_counter() - began)
         self._client = client
         self._breaker.probed()
         if isinstance(written, Exception):
-            self._failed(written)
+            self._note_failure(written)
         elif self.reason is not None:
             self.reason = None
             LOG.info("redis answers", extra={"fields": {"ms": round(1000 * (self.round_trip_seconds or 0), 2)}})
 
     def _write(self) -> bool:
         """Write one batch; False where that failed."""
-        batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+        batch = [self._queue.popleft() for _ in range(min(BATCH_ENTRIES, len(self._queue)))]
         assert self._client is not None
         pipeline: Any = self._client.pipeline(transaction=False)
         for key, counts in batch:
             value = pack(key, counts, self._secret)
             if value is not None:
                 seconds = self._ttl_seconds * random.uniform(1 - TTL_JITTER, 1 + TTL_JITTER)
-                pipeline.set(_name(key), value, ex=max(1, round(seconds)))
+                pipeline.set(_redis_key(key), value, ex=max(1, round(seconds)))
         try:
             answers = pipeline.execute(raise_on_error=False)
         except self._errors as error:
             self._events.redis_written("failed", len(batch))
-            self._failed(error)
+            self._note_failure(error)
             return False
         refused = [answer for answer in answers if isinstance(answer, Exception)]
         self._events.redis_written("stored", len(answers) - len(refused))
         if refused:
             self._events.redis_written("failed", len(refused))
-            self._failed(refused[0])
+            self._note_failure(refused[0])
             return False
         self._breaker.succeeded()
         return True
 
     # ------------------------------------------------------------ state
 
-    def _measured(self, seconds: float) -> None:
+    def _note_round_trip(self, seconds: float) -> None:
         mean = self.round_trip_seconds
         weight = 1.0 if mean is None or seconds > mean else _WEIGHT
         self.round_trip_seconds = seconds if mean is None else mean + weight * (seconds - mean)
 
-    def _failed(self, error: Exception) -> None:
-        reason = reason_of(error)
+    def _note_failure(self, error: Exception) -> None:
+        reason = classify_error(error)
         changed, self.reason = self.reason != reason, reason
         if reason in UNREACHABLE:
             self._breaker.failed()
@@ -211,5 +211,5 @@ class RedisCache:
             LOG.warning("redis fails; counting goes on without it", extra={"fields": {"reason": reason}})
 
 
-def _name(key: bytes) -> bytes:
-    return PREFIX + key.hex().encode()
+def _redis_key(key: bytes) -> bytes:
+    return KEY_PREFIX + key.hex().encode()

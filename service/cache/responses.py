@@ -18,19 +18,19 @@ from collections.abc import Awaitable, Callable
 from service import catalog
 from service.cache.base import CacheEvents
 
-REMEMBERED_FROM_BYTES = 1 << 16
+MIN_CACHED_BODY_BYTES = 1 << 16
 """A smaller body is counted again, in half a millisecond; looking in vain would add a tenth to each that is new."""
 
-HASHED_ON_LOOP_BYTES = 1 << 20
+MAX_LOOP_HASH_BYTES = 1 << 20
 """A larger body is hashed in a thread: hashing takes 0.6 ms a MiB."""
 
-GLIMPSES, GLIMPSE_BYTES, MOST_GLIMPSES = 32, 256, 100_000
+SAMPLES, SAMPLE_BYTES, MAX_FINGERPRINTS = 32, 256, 100_000
 """Of a body: so many stretches of so many bytes; and of all bodies of a minute."""
 
-LARGEST_REPLY_BYTES = 1 << 16
+MAX_RESPONSE_BYTES = 1 << 16
 
 
-class Replies[R]:
+class ResponseCache[R]:
     """At most `max_bytes` of answers. Used from one event loop, so without a lock; only `key` may run in a thread."""
 
     def __init__(self, max_bytes: int, events: CacheEvents, clock: Callable[[], float] = time.time) -> None:
@@ -40,20 +40,20 @@ class Replies[R]:
         self._clock = clock
         self._secret = secrets.token_bytes(32)
         self._edition: tuple[int, object] = (0, None)
-        self._glimpses: set[int] = set()
-        self._kept: OrderedDict[bytes, tuple[R, int]] = OrderedDict()
-        self._flights: dict[bytes, asyncio.Future[R]] = {}
+        self._fingerprints: set[int] = set()
+        self._entries: OrderedDict[bytes, tuple[R, int]] = OrderedDict()
+        self._pending: dict[bytes, asyncio.Future[R]] = {}
 
-    def may_know(self, place: bytes, body: bytes) -> bool:
+    def may_have_seen(self, place: bytes, body: bytes) -> bool:
         """Whether a body that looks like this one came before, to the same place, in this minute. It goes by some of
         its bytes: all of a body that is new need not be hashed, and most are."""
-        self._forget_old()
-        step = max(1, len(body) // GLIMPSES)
-        slices = [body[at : at + GLIMPSE_BYTES] for at in range(0, len(body), step)]
-        glimpse = hash((place, len(body), *slices, body[-GLIMPSE_BYTES:]))
-        known = glimpse in self._glimpses
-        if len(self._glimpses) < MOST_GLIMPSES:
-            self._glimpses.add(glimpse)
+        self._drop_old()
+        step = max(1, len(body) // SAMPLES)
+        slices = [body[at : at + SAMPLE_BYTES] for at in range(0, len(body), step)]
+        fingerprint = hash((place, len(body), *slices, body[-SAMPLE_BYTES:]))
+        known = fingerprint in self._fingerprints
+        if len(self._fingerprints) < MAX_FINGERPRINTS:
+            self._fingerprints.add(fingerprint)
         return known
 
     def key(self, *parts: bytes) -> bytes:
@@ -67,45 +67,45 @@ class Replies[R]:
 
     def find(self, key: bytes) -> R | None:
         """The answer that was given before."""
-        self._forget_old()
-        kept = self._kept.get(key)
-        self._events.looked_up("request", "miss" if kept is None else "hit")
-        if kept is None:
+        self._drop_old()
+        entry = self._entries.get(key)
+        self._events.looked_up("request", "miss" if entry is None else "hit")
+        if entry is None:
             return None
-        self._kept.move_to_end(key)
-        return kept[0]
+        self._entries.move_to_end(key)
+        return entry[0]
 
-    def keep(self, key: bytes, reply: R, size: int) -> None:
+    def keep(self, key: bytes, response: R, size: int) -> None:
         """Remember an answer that is `size` bytes on the wire (in memory about three times as much)."""
-        self._forget_old()
+        self._drop_old()
         size = 3 * size + 1_000
-        if size > min(3 * LARGEST_REPLY_BYTES, self.max_bytes) or key in self._kept:
+        if size > min(3 * MAX_RESPONSE_BYTES, self.max_bytes) or key in self._entries:
             return
-        self._kept[key] = (reply, size)
+        self._entries[key] = (response, size)
         self.bytes += size
         while self.bytes > self.max_bytes:
-            _, (_, dropped) = self._kept.popitem(last=False)
+            _, (_, dropped) = self._entries.popitem(last=False)
             self.bytes -= dropped
 
     async def share(self, key: bytes, make: Callable[[], Awaitable[R]]) -> tuple[R, bool]:
         """What `make` gives or raises, and whether it was called for this request. It goes on where this request is
         given up, since others may wait for it."""
-        flight = self._flights.get(key)
-        first = flight is None
-        if flight is None:
-            flight = self._flights[key] = asyncio.ensure_future(make())
-            flight.add_done_callback(lambda done: self._landed(key, done))
-        return await asyncio.shield(flight), first
+        task = self._pending.get(key)
+        first = task is None
+        if task is None:
+            task = self._pending[key] = asyncio.ensure_future(make())
+            task.add_done_callback(lambda done: self._finish(key, done))
+        return await asyncio.shield(task), first
 
-    def _landed(self, key: bytes, flight: asyncio.Future[R]) -> None:
-        del self._flights[key]
-        if not flight.cancelled():
-            flight.exception()  # or asyncio complains, where all who waited have gone
+    def _finish(self, key: bytes, task: asyncio.Future[R]) -> None:
+        del self._pending[key]
+        if not task.cancelled():
+            task.exception()  # or asyncio complains, where all who waited have gone
 
-    def _forget_old(self) -> None:
-        edition = int(self._clock() // 60), catalog.current().edition
-        if edition != self._edition:
-            self._edition = edition
-            self._kept.clear()
-            self._glimpses.clear()
+    def _drop_old(self) -> None:
+        revision = int(self._clock() // 60), catalog.current().revision
+        if revision != self._edition:
+            self._edition = revision
+            self._entries.clear()
+            self._fingerprints.clear()
             self.bytes = 0

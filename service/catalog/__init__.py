@@ -31,14 +31,14 @@ class Catalog:
     def __init__(self, file: Path | None = None, aliases: Mapping[str, str] | None = None) -> None:
         self.file = file
         self.aliases = aliases or {}
-        self._resolver = _resolver_of(file, self.aliases)
+        self._resolver = _make_resolver(file, self.aliases)
 
     def resolve(self, model_ref: str) -> CatalogModel:
-        """What `model_ref` means. Raises UnknownModel (404, with near names) or InvalidRequest; field is "model"."""
+        """What `model_ref` means. Raises UnknownModel (404, with suggestions) or InvalidRequest; field is "model"."""
         return self._resolver.resolve(model_ref)
 
     @property
-    def edition(self) -> object:
+    def revision(self) -> object:
         """Another object once names may mean something else: what was remembered under the one before is stale."""
         return self._resolver
 
@@ -47,7 +47,7 @@ class Catalog:
         return self._resolver.listed
 
 
-def _resolver_of(file: Path | None, aliases: Mapping[str, str]) -> Resolver:
+def _make_resolver(file: Path | None, aliases: Mapping[str, str]) -> Resolver:
     """A resolver proved to understand every name that the file or an alias points at."""
     overrides = Overrides() if file is None else read_overrides(file)
     places = dict.fromkeys((*overrides.aliases, *overrides.models), str(file))

@@ -30,7 +30,7 @@ class Host:
     listed: str = r"\1"
 
 
-def _under(prefixes: str, provider_id: str | None, name: str = "") -> Host:
+def _prefix(prefixes: str, provider_id: str | None, name: str = "") -> Host:
     """A platform that writes `prefix/model` or `prefix:model`; the first of `prefixes` names the row, or `name`.
 
     A colon before a digit or `latest` is an ollama tag (`mistral:7b`), not a prefix.
@@ -55,7 +55,7 @@ _VENDOR = (
 
 HOSTS: tuple[Host, ...] = (
     # Gateways that only pass a name on.
-    _under(
+    _prefix(
         "litellm_proxy litellm helicone portkey requesty vercel vercel_ai_gateway vercel-ai-gateway gateway",
         None, "gateway",
     ),
@@ -82,11 +82,11 @@ HOSTS: tuple[Host, ...] = (
         "google",
     ),
     _row("models/", r"models/([^/]+)", "google"),
-    _under(
+    _prefix(
         "vertex_ai vertex_ai_beta vertex vertexai google-vertex google_vertex google_vertexai google-vertex-anthropic",
         "google",
     ),
-    _under("gemini google-gla google_genai google-genai google-ai-studio google_ai_studio googleai google", "google"),
+    _prefix("gemini google-gla google_genai google-genai google-ai-studio google_ai_studio googleai google", "google"),
     # Azure: deployments named like their model, by data zone.
     _row(
         "azure/",
@@ -95,44 +95,44 @@ HOSTS: tuple[Host, ...] = (
         "azure",
     ),
     # Hosts of many makers' models; each has a price list of its own.
-    _under("openrouter", "openrouter"),
-    _under("together_ai together togetherai together-ai", "together"),
+    _prefix("openrouter", "openrouter"),
+    _prefix("together_ai together togetherai together-ai", "together"),
     _row(
         "fireworks/",
         r"(?:(?:fireworks_ai|fireworks|fireworks-ai)[/:])?accounts/fireworks/(?:models|routers)/([^/]+)",
         "fireworks",
     ),
-    _under("fireworks_ai fireworks fireworks-ai", "fireworks"),
-    _under("groq", "groq"),
-    _under("cerebras", "cerebras"),
-    _under("novita novita-ai", "novita"),
-    _under("baseten", "baseten"),
-    _under("ovhcloud", "ovhcloud"),
-    _under("github_copilot github-copilot copilot", "github-copilot"),
+    _prefix("fireworks_ai fireworks fireworks-ai", "fireworks"),
+    _prefix("groq", "groq"),
+    _prefix("cerebras", "cerebras"),
+    _prefix("novita novita-ai", "novita"),
+    _prefix("baseten", "baseten"),
+    _prefix("ovhcloud", "ovhcloud"),
+    _prefix("github_copilot github-copilot copilot", "github-copilot"),
     _row("cloudflare/", r"(?:(?:cloudflare|workers-ai|workersai)/)?@cf/(.+)", "cloudflare", r"\1", r"@cf/\1"),
     _row("databricks/", r"(?:databricks/)?databricks-(.+)", "databricks", r"\1", r"databricks-\1"),
-    _under(
+    _prefix(
         "deepinfra github hosted_vllm vllm sambanova nvidia_nim hyperbolic nebius lm_studio lmstudio llamafile "
         "xinference ollama ollama_chat huggingface hf replicate sagemaker watsonx dashscope volcengine "
         "text-completion-openai",
         UNLISTED, "other-host",
     ),
     # Makers, as gateways and model hubs write them.
-    _under(
+    _prefix(
         "openai openai-chat openai-responses openai_responses openai.chat openai.responses openai:chat "
         "openai:responses openai:completion openai:embedding",
         "openai",
     ),
-    _under("anthropic anthropic_text anthropic:messages", "anthropic"),
-    _under("mistral codestral text-completion-codestral", "mistral"),
-    _under("deepseek", "deepseek"),
-    _under("cohere cohere_chat", "cohere"),
-    _under("x-ai xai", "x-ai"),
-    _under("moonshotai moonshot", "moonshotai"),
-    _under("z-ai zai zhipuai", "zai"),
-    _under("perplexity", "perplexity"),
+    _prefix("anthropic anthropic_text anthropic:messages", "anthropic"),
+    _prefix("mistral codestral text-completion-codestral", "mistral"),
+    _prefix("deepseek", "deepseek"),
+    _prefix("cohere cohere_chat", "cohere"),
+    _prefix("x-ai xai", "x-ai"),
+    _prefix("moonshotai moonshot", "moonshotai"),
+    _prefix("z-ai zai zhipuai", "zai"),
+    _prefix("perplexity", "perplexity"),
     # Organisations of model hubs: they name a maker, not who serves it.
-    _under(
+    _prefix(
         "meta-llama meta mistralai qwen alibaba deepseek-ai zai-org thudm microsoft nvidia cohereforai coherelabs "
         "amazon minimax minimaxai baidu tencent ibm-granite ai21 nousresearch perplexity-ai openai-community",
         None, "model-hub",

@@ -23,14 +23,14 @@ class PriceRow:
     """A row of a price list: `provider_id` and `row_id` name it, `info` holds its prices.
 
     `inferred` where the row was written for a wider name (`gpt-5-nano-` for `gpt-5-nano-x`) or for another host.
-    `edition` is "" for the bundled list and identifies the text of a user's own file.
+    `revision` is "" for the bundled list and identifies the text of a user's own file.
     """
 
     provider_id: str
     row_id: str
     inferred: bool
     info: ModelInfo = field(repr=False, compare=False)
-    edition: str = ""
+    revision: str = ""
 
     def __hash__(self) -> int:
         return hash(self.row_id)  # asked for in every count; rows of one name are few
@@ -61,16 +61,16 @@ _MARK = re.compile(
 _GEOGRAPHY = re.compile(r"(?:[a-z-]+\.){0,2}")
 
 
-def _fit(clause: MatchLogic, name: str) -> Literal["exact", "wide"] | None:
+def _match_clause(clause: MatchLogic, name: str) -> Literal["exact", "wide"] | None:
     """How a match clause of genai-prices fits `name`: `wide` where it would also take names of other models."""
     if not clause.is_match(name):
         return None
     kind = type(clause).__name__
     if kind == "ClauseOr":
-        fits = {_fit(part, name) for part in clause.or_}  # type: ignore[union-attr]
+        fits = {_match_clause(part, name) for part in clause.or_}  # type: ignore[union-attr]
         return "exact" if "exact" in fits else "wide"
     if kind == "ClauseAnd":
-        fits = {_fit(part, name) for part in clause.and_}  # type: ignore[union-attr]
+        fits = {_match_clause(part, name) for part in clause.and_}  # type: ignore[union-attr]
         return "exact" if "exact" in fits else "wide"
     if kind == "ClauseEquals":
         return "exact"
@@ -89,7 +89,7 @@ def find_row(provider_id: str, name: str) -> PriceRow | None:
         return None
     wide: ModelInfo | None = None
     for info in provider.models:
-        fit = "exact" if info.id.lower() == name else _fit(info.match, name)
+        fit = "exact" if info.id.lower() == name else _match_clause(info.match, name)
         if fit == "exact":
             return PriceRow(provider_id, info.id, False, info)
         if fit == "wide" and wide is None:

@@ -11,8 +11,8 @@ from service.catalog.hosts import NO_BASE, UNLISTED, Hosted, peel
 from service.catalog.listing import PriceRow, find_row, listed_names
 from service.catalog.names import spell
 from service.catalog.overrides import Overrides
-from service.catalog.suggestions import Neighbours
-from service.catalog.windows import Limits, limits_of
+from service.catalog.suggestions import NameIndex
+from service.catalog.windows import Limits, find_limits
 from service.errors import InvalidRequest, UnknownModel
 from service.families import find_family
 from service.families.base import Family
@@ -22,7 +22,7 @@ Match = Literal["known", "alias", "inferred"]
 MAX_NAME = 256
 """Longest model name accepted, in characters. The longest real ones (ARNs of inference profiles) are under 200."""
 
-_MEMORY = 4096
+_MAX_REMEMBERED = 4096
 """Model references remembered; beyond that the least recently used is forgotten."""
 
 
@@ -59,7 +59,7 @@ class CatalogModel:
 
 
 _DATED = re.compile(r"(?P<base>.+?)-(?:20\d{6}|20\d\d-\d\d-\d\d|latest|0\d\d)|(?P<gpt>(?:gpt|o\d).+?)-\d{4}")
-_MOVING = re.compile(r"gemini-(?:pro|flash|flash-lite)-latest")
+_MOVING_ALIAS = re.compile(r"gemini-(?:pro|flash|flash-lite)-latest")
 """Names that Google moves from model to model; the price list says where they point."""
 
 _CANONICAL = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*(?::20[0-9-]+(?:-v[0-9])?)?")
@@ -76,45 +76,45 @@ class Resolver:
 
     def __init__(self, overrides: Overrides) -> None:
         self.overrides = overrides
-        self.resolve = lru_cache(_MEMORY)(self._resolve)
+        self.resolve = lru_cache(_MAX_REMEMBERED)(self._resolve)
 
     def _resolve(self, model_ref: str) -> CatalogModel:
         name = check_name(model_ref)
         target = self.overrides.aliases.get(name)
         if target is not None:
-            return replace(self._listed(check_name(target), model_ref), match="alias", rule="own-alias")
-        return self._listed(name, model_ref)
+            return replace(self._resolve_listed(check_name(target), model_ref), match="alias", rule="own-alias")
+        return self._resolve_listed(name, model_ref)
 
-    def _listed(self, name: str, model_ref: str) -> CatalogModel:
+    def _resolve_listed(self, name: str, model_ref: str) -> CatalogModel:
         """A name that is no alias of the user's: a model of the user's own, or what the rows make of it."""
         own = self.overrides.models.get(name)
         if own is not None and own.like is not None:
-            like = self._understood(check_name(own.like), model_ref)
-            limits = _merged(own.limits, like.limits)
+            like = self._resolve_bundled(check_name(own.like), model_ref)
+            limits = _merge_limits(own.limits, like.limits)
             return replace(like, model_id=name, match="alias", rule="catalog-file", limits=limits, price=own.price)
-        model = self._understood(name, model_ref)
+        model = self._resolve_bundled(name, model_ref)
         own = own or self.overrides.models.get(model.model_id)
         if own is None or own.like is not None:
             return model
-        return replace(model, limits=_merged(own.limits, model.limits), price=own.price or model.price)
+        return replace(model, limits=_merge_limits(own.limits, model.limits), price=own.price or model.price)
 
-    def _understood(self, name: str, model_ref: str) -> CatalogModel:
+    def _resolve_bundled(self, name: str, model_ref: str) -> CatalogModel:
         hosted = peel(name)
         spelled, rules = spell(hosted.name)
-        if _MOVING.fullmatch(spelled) and (row := find_row("google", spelled)):
+        if _MOVING_ALIAS.fullmatch(spelled) and (row := find_row("google", spelled)):
             spelled, rules = row.row_id, (*rules, "moving-alias")
         family = find_family(spelled) if _CANONICAL.fullmatch(spelled) else None
         if family is None:
-            raise self._unknown(name, spelled)
+            raise self._make_unknown_error(name, spelled)
         maker = find_row(family.provider, spelled)
-        model_id, maker = _undated(spelled, family, maker)
+        model_id, maker = _strip_date(spelled, family, maker)
         rules = hosted.rules + rules
-        price = _price(hosted, spelled, rules, family.provider, maker)
+        price = _choose_price(hosted, spelled, rules, family.provider, maker)
         windows = (row.info.context_window for row in (price, maker) if row and row.info.context_window)
-        limits = limits_of(model_id, next(windows, None))
+        limits = find_limits(model_id, next(windows, None))
         if "long-context" in rules:
             limits = replace(limits, window=1_000_000)
-        match = _match(spelled, model_id, family, maker, rules)
+        match = _classify_match(spelled, model_id, family, maker, rules)
         if match == "inferred":
             rules = (*rules, f"family:{family.name}")
         return CatalogModel(
@@ -129,7 +129,7 @@ class Resolver:
         found: dict[str, CatalogModel] = {}
         for name in sorted({*listed_names(), *self.overrides.models}):
             try:
-                model = self._listed(name, name)
+                model = self._resolve_listed(name, name)
             except UnknownModel:
                 continue
             if model.model_id not in found or model.model_ref == model.model_id:
@@ -137,13 +137,13 @@ class Resolver:
         return tuple(found[model_id] for model_id in sorted(found))
 
     @cached_property
-    def _neighbours(self) -> Neighbours:
-        return Neighbours(
+    def _name_index(self) -> NameIndex:
+        return NameIndex(
             [name for name in listed_names() if find_family(name)] + [*self.overrides.aliases, *self.overrides.models]
         )
 
-    def _unknown(self, name: str, spelled: str) -> UnknownModel:
-        near = self._neighbours.find(spelled)
+    def _make_unknown_error(self, name: str, spelled: str) -> UnknownModel:
+        suggestions = self._name_index.find(spelled)
         way_out = "Name a `tokenizer` (see /v1/tokenizers) for an estimate, or add the name to the catalog file."
         if NO_BASE.fullmatch(name):
             return UnknownModel(
@@ -151,14 +151,14 @@ class Resolver:
                 "the catalog file."
             )
         if _NO_TOKENIZER.fullmatch(spelled):
-            return UnknownModel(f"The tokenizer of this model is not public. {way_out}", near=near)
+            return UnknownModel(f"The tokenizer of this model is not public. {way_out}", suggestions=suggestions)
         if spelled in listed_names():
-            return UnknownModel(f"The tokenizer of this model is not carried. {way_out}", near=near)
-        closest = f" Close names: {', '.join(near)}." if near else ""
-        return UnknownModel(f"The model is not known.{closest} {way_out}", near=near)
+            return UnknownModel(f"The tokenizer of this model is not carried. {way_out}", suggestions=suggestions)
+        closest = f" Close names: {', '.join(suggestions)}." if suggestions else ""
+        return UnknownModel(f"The model is not known.{closest} {way_out}", suggestions=suggestions)
 
 
-def _merged(own: Limits | None, listed: Limits) -> Limits:
+def _merge_limits(own: Limits | None, listed: Limits) -> Limits:
     if own is None:
         return listed
     return Limits(
@@ -183,7 +183,7 @@ _TUNED = re.compile(r"^ft:|\.ft-")
 """Rows of a price list that are for fine-tunes."""
 
 
-def _undated(name: str, family: Family, row: PriceRow | None) -> tuple[str, PriceRow | None]:
+def _strip_date(name: str, family: Family, row: PriceRow | None) -> tuple[str, PriceRow | None]:
     """`name` without its date where nothing known tells the two apart (same family, same row), and the row."""
     dated = _DATED.fullmatch(name)
     base = dated and (dated["base"] or dated["gpt"])
@@ -197,7 +197,7 @@ def _undated(name: str, family: Family, row: PriceRow | None) -> tuple[str, Pric
     return base, row if base_row.inferred else base_row
 
 
-def _match(name: str, model_id: str, family: Family, maker: PriceRow | None, rules: tuple[str, ...]) -> Match:
+def _classify_match(name: str, model_id: str, family: Family, maker: PriceRow | None, rules: tuple[str, ...]) -> Match:
     """Open models are hosted in more variants than any list has: of those, only the family decides."""
     listed = (
         (maker is not None and not maker.inferred)
@@ -210,7 +210,7 @@ def _match(name: str, model_id: str, family: Family, maker: PriceRow | None, rul
     return "alias" if rules else "known"
 
 
-def _price(
+def _choose_price(
     hosted: Hosted, spelled: str, rules: tuple[str, ...], maker_id: str, maker: PriceRow | None
 ) -> PriceRow | None:
     """The row that applies: the host's own for the name it lists, else the maker's, which is then inferred.

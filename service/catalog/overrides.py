@@ -79,8 +79,8 @@ def read_overrides(path: Path) -> Overrides:
     unknown = next((key for key in tables if key not in ("aliases", "models", "budgets")), None)
     if unknown is not None:
         raise CatalogFileError(f"{path}: {unknown} is not known; known: aliases, models, budgets")
-    edition = f"{path.name}@{hashlib.sha256(raw).hexdigest()[:8]}"
-    reader = _FileReader(path, edition)
+    revision = f"{path.name}@{hashlib.sha256(raw).hexdigest()[:8]}"
+    reader = _FileReader(path, revision)
     aliases = {
         name.lower(): reader.text(target, f"aliases.{name}") for name, target in reader.table(tables, "aliases").items()
     }
@@ -98,7 +98,7 @@ def read_aliases(aliases: Mapping[str, str]) -> dict[str, str]:
 @dataclass(frozen=True, slots=True)
 class _FileReader:
     path: Path
-    edition: str
+    revision: str
 
     def wrong(self, place: str, wanted: str) -> CatalogFileError:
         return CatalogFileError(f"{self.path}: {place} must be {wanted}")
@@ -164,4 +164,4 @@ class _FileReader:
             raise CatalogFileError(f"{self.path}: {place}.{unknown} is not known; known: {', '.join(_PRICE_KEYS)}")
         amounts = {_PRICE_KEYS[key]: self.money(amount, f"{place}.{key}") for key, amount in value.items()}
         info = ModelInfo(id=name, match=ClauseEquals(equals=name), prices=ModelPrice(**amounts))
-        return PriceRow("catalog-file", name, False, info, self.edition)
+        return PriceRow("catalog-file", name, False, info, self.revision)

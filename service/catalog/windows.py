@@ -88,7 +88,7 @@ _OPEN_WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = (
 """Open models, from their model cards: hosts often serve a shorter window, so a host's own number comes first."""
 
 
-def limits_of(model_id: str, listed_window: int | None) -> Limits:
+def find_limits(model_id: str, listed_window: int | None) -> Limits:
     """The limits of a canonical id; the price list's window where no row has one."""
     for pattern, limits in _LIMITS:
         if pattern.fullmatch(model_id):

@@ -174,11 +174,11 @@ def run_compare(arguments: argparse.Namespace) -> int:
     from service.api.schemas.decision_answers import row_json  # noqa: PLC0415
     from service.cli.count import UNKNOWN, print_columns  # noqa: PLC0415
     from service.counting.counter import Counter  # noqa: PLC0415
-    from service.pricing.compare import MOST_MODELS, compare  # noqa: PLC0415
+    from service.pricing.compare import MAX_MODELS, compare  # noqa: PLC0415
     from service.pricing.prices import plain  # noqa: PLC0415
 
-    if len(arguments.model) > MOST_MODELS:
-        raise InvalidRequest(f"at most {MOST_MODELS} models are compared at once.")
+    if len(arguments.model) > MAX_MODELS:
+        raise InvalidRequest(f"at most {MAX_MODELS} models are compared at once.")
     if os.path.isdir(arguments.path):
         raise InvalidRequest(f"{arguments.path} is a folder: compare takes one file, or - for standard input.")
     texts = list(_texts([arguments.path]))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 LOG = logging.getLogger("tallystick")
 
 
-class Beat:
+class PeriodicTask:
     """Calls `work` every `seconds`, and at once when woken; what it raises is logged. Started and stopped once."""
 
     def __init__(self, name: str, seconds: float, work: Callable[[], object]) -> None:

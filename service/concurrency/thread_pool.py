@@ -11,7 +11,7 @@ from typing import Any
 from service.errors import DeadlineExceeded, Overloaded
 
 
-class Workers:
+class ThreadPool:
     """`threads` run at once, `queue` more may wait; beyond that `run` refuses.
 
     The engines release the interpreter lock while they count, so the event loop goes on answering. `busy` is how many

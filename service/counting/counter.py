@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from service import catalog
-from service.budgets.budget import window_use
+from service.budgets.budget import find_window_use
 from service.catalog import CatalogModel
 from service.counting import accuracy
 from service.counting.features import main_feature
@@ -23,12 +23,12 @@ from service.counting.segments import SegmentCounter
 from service.errors import InvalidRequest
 from service.families.base import RendererName
 from service.media.allowance import file_allowance
-from service.pricing.prices import minute, price_input
+from service.pricing.prices import price_input, to_minute
 from service.tokenizers import registry
 from service.tokenizers.base import Engine, Tokenizer, VocabularyTokenizer
 from service.types import (
     SECTIONS,
-    Before,
+    CountedPrefix,
     CountRequest,
     Doubt,
     Feature,
@@ -53,7 +53,7 @@ _MODULES = {
 
 
 @cache
-def _renderer(name: RendererName) -> Render:
+def _load_renderer(name: RendererName) -> Render:
     render: Render = import_module(_MODULES[name]).render
     return render
 
@@ -90,7 +90,7 @@ class Counter:
         self, request: CountRequest, texts: tuple[str, ...], model: CatalogModel | None, tokenizer: Tokenizer
     ) -> TokenCount:
         if request.special_tokens == "parse":
-            counts = [len(_vocabulary(tokenizer).encode(text, parse_special=True)) for text in texts]
+            counts = [len(_require_vocabulary(tokenizer).encode(text, parse_special=True)) for text in texts]
         else:
             counts = self.segments.texts(texts, tokenizer)
         if request.add_special_tokens:
@@ -100,8 +100,8 @@ class Counter:
         guessed = request.guessed or not tokenizer.verified or (model is not None and model.match == "inferred")
         how, low, high = accuracy.band(total, accuracy.weaken(trust, guessed=guessed))
         details: tuple[tuple[Section, int], ...] = (("messages", total),) if total else ()
-        return _told(_Facts(
-            request.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
+        return _make_count(_Facts(
+            request.model_ref, catalog.current().revision, to_minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None if request.single else tuple(counts),
             warnings=request.warnings,
         ))
@@ -112,42 +112,42 @@ class Counter:
         self, request: CountRequest, prompt: Prompt, model: CatalogModel, tokenizer: Tokenizer
     ) -> TokenCount:
         with file_allowance():
-            rendering = _renderer(model.family.renderer)(prompt, model)
-        before = request.before or NOTHING_BEFORE
-        details = self._details(rendering, tokenizer, before)
+            rendering = _load_renderer(model.family.renderer)(prompt, model)
+        prefix = request.prefix or NO_PREFIX
+        details = self._details(rendering, tokenizer, prefix)
         total = sum([tokens for _, tokens in details])
-        feature = main_feature(prompt, before.features)
-        doubts = (*before.doubts, *rendering.doubts)
+        feature = main_feature(prompt, prefix.features)
+        doubts = (*prefix.doubts, *rendering.doubts)
         trust = accuracy.weaken(
             accuracy.find_trust(rendering.rules, feature),
             foreign=not prompt.dialect.startswith(f"{model.family.renderer}."),
             guessed=model.match == "inferred" or not tokenizer.verified,
         )
-        uncounted = (*before.uncounted, *rendering.uncounted)
+        uncounted = (*prefix.uncounted, *rendering.uncounted)
         how, low, high = accuracy.band(total, trust, doubts, uncounted)
-        warnings = _distinct((*request.warnings, *before.warnings, *prompt.warnings, *rendering.warnings))
-        return _told(_Facts(
-            model.model_ref, catalog.current().edition, minute(), tokenizer.name, tokenizer.fingerprint,
+        warnings = _deduplicate((*request.warnings, *prefix.warnings, *prompt.warnings, *rendering.warnings))
+        return _make_count(_Facts(
+            model.model_ref, catalog.current().revision, to_minute(), tokenizer.name, tokenizer.fingerprint,
             tokenizer.engine, total, how, low, high, details, None, uncounted, warnings,
-            _modalities(rendering), rendering.rules, feature, doubts,
+            _sum_modalities(rendering), rendering.rules, feature, doubts,
         ))
 
     def _details(
-        self, rendering: Rendering, tokenizer: Tokenizer, before: Before
+        self, rendering: Rendering, tokenizer: Tokenizer, prefix: CountedPrefix
     ) -> tuple[tuple[Section, int], ...]:
         """Tokens by section, zeros left out."""
         details = self.segments.by_section(rendering.segments, tokenizer)
         for overhead in rendering.overheads:
             details[overhead.section] = details.get(overhead.section, 0) + overhead.tokens
-        for section, tokens in before.details:
+        for section, tokens in prefix.details:
             details[section] = details.get(section, 0) + tokens
         return tuple([(section, tokens) for section in SECTIONS if (tokens := details.get(section, 0))])
 
 
-NOTHING_BEFORE = Before()
+NO_PREFIX = CountedPrefix()
 
 
-def _modalities(rendering: Rendering) -> tuple[tuple[str, int], ...]:
+def _sum_modalities(rendering: Rendering) -> tuple[tuple[str, int], ...]:
     """Tokens by modality where the renderer names it: a media rule reads `IMAGE:grid`."""
     tokens: dict[str, int] = {}
     for overhead in rendering.overheads:
@@ -158,7 +158,7 @@ def _modalities(rendering: Rendering) -> tuple[tuple[str, int], ...]:
     return tuple(tokens.items())
 
 
-def _vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:
+def _require_vocabulary(tokenizer: Tokenizer) -> VocabularyTokenizer:
     if not isinstance(tokenizer, VocabularyTokenizer):
         raise InvalidRequest(
             f"{tokenizer.name} has no published special tokens; leave special_tokens out.", field="special_tokens"
@@ -170,7 +170,7 @@ class _Facts(NamedTuple):
     """What was counted, and when: all that a TokenCount follows from."""
 
     model_ref: str | None
-    edition: object
+    revision: object
     minute: int
     tokenizer: str
     fingerprint: str
@@ -189,23 +189,23 @@ class _Facts(NamedTuple):
     doubts: tuple[Doubt, ...] = ()
 
 
-def _told(facts: _Facts) -> TokenCount:
+def _make_count(facts: _Facts) -> TokenCount:
     """The count of these facts. Facts that come again, as those of short texts do, give the same object: nobody may
     change it, and what was made of it once holds."""
-    return _tell_again(facts) if is_brief(facts) else _tell(facts)
+    return _build_count_memoized(facts) if is_memoizable(facts) else _build_count(facts)
 
 
-def is_brief(said: _Facts | TokenCount) -> bool:
+def is_memoizable(said: _Facts | TokenCount) -> bool:
     """Whether it is numbers and few words, of which many may be remembered."""
-    words = said.uncounted or said.warnings or said.counts or len(said.doubts) > FEW_DOUBTS
-    return not words and len(said.model_ref or "") <= LONGEST_REF
+    words = said.uncounted or said.warnings or said.counts or len(said.doubts) > MAX_DOUBTS
+    return not words and len(said.model_ref or "") <= MAX_REF_CHARS
 
 
-FEW_DOUBTS, LONGEST_REF = 8, 200
+MAX_DOUBTS, MAX_REF_CHARS = 8, 200
 """Of what is remembered; characters of a model's name."""
 
 
-def _tell(facts: _Facts) -> TokenCount:
+def _build_count(facts: _Facts) -> TokenCount:
     """The count of these facts with what follows from them: the model's names, cost and window, so that nothing after
     this resolves a name again."""
     model = None if facts.model_ref is None else catalog.resolve(facts.model_ref)
@@ -213,7 +213,7 @@ def _tell(facts: _Facts) -> TokenCount:
         "model": model.model_id, "model_ref": model.model_ref, "model_match": model.match,
         "provider": model.provider_id, "family": model.family.name,
         "cost": price_input(model, facts.tokens, facts.minute),
-        "context": window_use(model.limits, facts.tokens, facts.high),
+        "context": find_window_use(model.limits, facts.tokens, facts.high),
     }
     return TokenCount(
         facts.tokens, facts.method, facts.low, facts.high, facts.tokenizer, facts.fingerprint[:8], dict(facts.details),
@@ -223,8 +223,8 @@ def _tell(facts: _Facts) -> TokenCount:
     )
 
 
-_tell_again = lru_cache(4_096)(_tell)
+_build_count_memoized = lru_cache(4_096)(_build_count)
 
 
-def _distinct(warnings: Iterable[Warned]) -> tuple[Warned, ...]:
+def _deduplicate(warnings: Iterable[Warned]) -> tuple[Warned, ...]:
     return tuple(dict.fromkeys(warnings))

@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from service.cache.base import Counts, key_of, open_digest, segment_key
+from service.cache.base import Counts, finish_key, segment_key, start_digest
 from service.tokenizers.base import Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
-CUT_FROM_CHARS = 1 << 12
+CUT_MIN_CHARS = 1 << 12
 """A shorter text is one unit: it is counted in 0.05 ms."""
 
 PIECE_CHARS = 1_024
 """A text is cut no finer."""
 
-MOST_REFUSED = 20_000
+MAX_REFUSED = 20_000
 """Ends of lines where a text must not be cut; after so many (10 ms) the rest stays one piece."""
 
 LOOK_BACK = 32
@@ -48,20 +48,20 @@ class Job(NamedTuple):
     key: bytes | None
 
 
-def size_of(segment: Segment) -> int:
+def count_chars(segment: Segment) -> int:
     """Characters."""
     spans = segment.spans
     return len(spans[0][1]) if len(spans) == 1 else sum(len(text) for _, text in spans)
 
 
-def job_of(segment: Segment, key: bytes | None = None) -> Job:
-    return Job(segment.spans, segment.edge, size_of(segment), key)
+def make_job(segment: Segment, key: bytes | None = None) -> Job:
+    return Job(segment.spans, segment.edge, count_chars(segment), key)
 
 
 # ---------------------------------------------------------------- pieces
 
 
-def edge_of(edge: Edge, *, first: bool, last: bool) -> Edge:
+def find_edge(edge: Edge, *, first: bool, last: bool) -> Edge:
     """Where a piece of a text with this edge stands, so that the sum stays: of an open text the first piece opens and
     the last ends it."""
     if first and (last or edge == "open"):
@@ -69,20 +69,20 @@ def edge_of(edge: Edge, *, first: bool, last: bool) -> Edge:
     return "end" if last and edge != "inside" else "inside"
 
 
-def piece_of(segment: Segment, start: int, end: int) -> Job:
+def make_piece(segment: Segment, start: int, end: int) -> Job:
     section, text = segment.spans[0]
-    edge = edge_of(segment.edge, first=start == 0, last=end == len(text))
+    edge = find_edge(segment.edge, first=start == 0, last=end == len(text))
     return Job(((section, text[start:end]),), edge, end - start, None)
 
 
-def cuts_of(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
+def find_cuts(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
     """Where the segment is cut; where texts agree up to a point, so do their cuts before it."""
     can_cut: Callable[[str, str], bool] | None = getattr(tokenizer, "can_cut", None)
-    if can_cut is None or len(segment.spans) > 1 or len(segment.spans[0][1]) < CUT_FROM_CHARS:
+    if can_cut is None or len(segment.spans) > 1 or len(segment.spans[0][1]) < CUT_MIN_CHARS:
         return ()
     text, cuts, refused = segment.spans[0][1], [], 0
     find, at = text.find, text.find("\n", PIECE_CHARS)
-    while at >= 0 and refused < MOST_REFUSED:
+    while at >= 0 and refused < MAX_REFUSED:
         if can_cut(text[at - 1], "\n"):
             cuts.append(at)
             at += PIECE_CHARS
@@ -97,7 +97,7 @@ def cuts_of(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Conversation:
     """`hashes` has the hash up to each beginning that is looked for, by the number of its units, in rising order; what
     is found of those in `kept` is kept. `sizes[n]` are the characters of the first n units. `long_keys` are the keys of
     long segments by themselves, by the place of their unit."""
@@ -111,9 +111,9 @@ class Run:
 
     def key(self, number: int) -> bytes:
         """The key of a beginning. Few are asked for, and finishing a hash takes longer than copying it."""
-        return key_of(self.hashes[number])
+        return finish_key(self.hashes[number])
 
-    def stretches(self, known: int) -> Iterator[tuple[int, int]]:
+    def list_uncounted(self, known: int) -> Iterator[tuple[int, int]]:
         """What has to be counted behind the first `known` units: from which unit to which, up to each kept end."""
         for end in self.kept:
             if end > known:
@@ -131,37 +131,39 @@ class Run:
                 end = self.units[at][2]
                 at += 1
             segment = self.segments[place]
-            if start == 0 and end == size_of(segment):
+            if start == 0 and end == count_chars(segment):
                 yield Job(segment.spans, segment.edge, end, key)
             else:
-                yield piece_of(segment, start, end)
+                yield make_piece(segment, start, end)
 
 
-def make_run(segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, long_chars: range) -> Run:
+def make_conversation(
+    segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, long_chars: range
+) -> Conversation:
     """The run of `segments`; a segment of `long_chars` characters is long, unless it is cut."""
     units, sizes, coarse = _units(segments, tokenizer)
     last = len(units)
     kept = sorted({*coarse, last - 1, last} - {0, -1})
     looked_for = {*kept, *range(max(1, last - LOOK_BACK), last + 1)} if units else set()
-    digest = open_digest(b"run", tokenizer.fingerprint, secret)
+    digest = start_digest(b"prefix", tokenizer.fingerprint, secret)
     update, copy = digest.update, digest.copy
     hashes: dict[int, Any] = {}
     long_keys: dict[int, bytes] = {}
     for place, (which, start, end) in enumerate(units):
         segment = segments[which]
-        if len(segment.spans) > 1 or (start == 0 and end in long_chars and end == size_of(segment)):
+        if len(segment.spans) > 1 or (start == 0 and end in long_chars and end == count_chars(segment)):
             key = segment_key(segment, tokenizer.fingerprint, secret)
             update(f"|{'|'.join(section for section, _ in segment.spans)}|".encode() + key)
             if end in long_chars or (len(segment.spans) > 1 and end >= long_chars.stop):
                 long_keys[place] = key
         else:
             section, text = segment.spans[0]
-            edge = edge_of(segment.edge, first=start == 0, last=end == len(text))
+            edge = find_edge(segment.edge, first=start == 0, last=end == len(text))
             data = text[start:end].encode("utf-8", "surrogatepass")
             update(b"%b%d|%b" % (_heads[edge, section], len(data), data))
         if place + 1 in looked_for:
             hashes[place + 1] = copy()
-    return Run(segments, units, hashes, kept, sizes, long_keys)
+    return Conversation(segments, units, hashes, kept, sizes, long_keys)
 
 
 _EDGES: tuple[Edge, ...] = ("open", "inside", "end")
@@ -175,7 +177,7 @@ def _units(segments: Sequence[Segment], tokenizer: Tokenizer) -> tuple[list[Unit
     sizes, size, coarse, full = [0], 0, [], COARSE_CHARS
     for place, segment in enumerate(segments):
         start = 0
-        for end in (*cuts_of(segment, tokenizer), size_of(segment)):
+        for end in (*find_cuts(segment, tokenizer), count_chars(segment)):
             units.append((place, start, end))
             size += end - start
             sizes.append(size)
@@ -188,7 +190,7 @@ def _units(segments: Sequence[Segment], tokenizer: Tokenizer) -> tuple[list[Unit
 
 # ---------------------------------------------------------------- tokens by section, as counts
 
-NOTHING: Counts = (0,) * len(SECTIONS)
+NO_TOKENS: Counts = (0,) * len(SECTIONS)
 
 PLACES: Mapping[Section, int] = {section: place for place, section in enumerate(SECTIONS)}
 

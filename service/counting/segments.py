@@ -18,24 +18,24 @@ from service.cache.memory import MemoryCache
 from service.cache.tiered import TieredCache
 from service.concurrency.single_flight import SingleFlight
 from service.counting.prefix import (
-    NOTHING,
+    NO_TOKENS,
     PLACES,
+    Conversation,
     Job,
-    Run,
     Spans,
     add_spans,
-    edge_of,
-    job_of,
-    make_run,
-    size_of,
+    count_chars,
+    find_edge,
+    make_conversation,
+    make_job,
 )
 from service.tokenizers.base import Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
-CACHE_FROM_CHARS = 6_000
+CACHE_MIN_CHARS = 6_000
 """Of a request. Fewer are counted again: that takes less than 0.1 ms, and so would looking."""
 
-PARTS_FROM_CHARS, PART_CHARS, MOST_PARTS = 1 << 16, 1 << 15, 64
+PARTS_MIN_CHARS, PART_CHARS, MAX_PARTS = 1 << 16, 1 << 15, 64
 """A text from so many characters on is looked up in parts, where its tokenizer tells where it may be cut: of a document
 that was changed somewhere only some parts are counted again. There are no more parts than Redis is asked for at once.
 """
@@ -43,10 +43,10 @@ that was changed somewhere only some parts are counted again. There are no more 
 LONG_CHARS = 1_000
 """Of a text that is looked up by itself, in a request that is looked up."""
 
-FLIGHT_FROM_CHARS = 1 << 15
+SINGLE_FLIGHT_MIN_CHARS = 1 << 15
 """What is shorter is counted by whoever wants it; waiting for another thread would take as long."""
 
-MOST_ASKED = 64
+MAX_ASKED = 64
 """Beginnings, and texts, that Redis is asked for at once: the longest ones."""
 
 
@@ -64,15 +64,15 @@ class SegmentCounter:
 
     def texts(self, texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
         """Tokens of each text by itself."""
-        if len(texts) == 1 and len(texts[0]) < CACHE_FROM_CHARS:
+        if len(texts) == 1 and len(texts[0]) < CACHE_MIN_CHARS:
             return [sum(self._count_few((Segment((("messages", texts[0]),)),), tokenizer))]
-        case = _Case(self, tokenizer)
-        counts = case.count_texts(texts)
-        case.tell()
+        call = _CountingCall(self, tokenizer)
+        counts = call.count_texts(texts)
+        call.report()
         return counts
 
     def _count_few(self, segments: Sequence[Segment], tokenizer: Tokenizer) -> list[int]:
-        """Sums by section of little text: what a `_Case` does with texts that are not looked up."""
+        """Sums by section of little text: what a `_CountingCall` does with texts that are not looked up."""
         began, sums, texts, chars, size = time.perf_counter(), [0] * len(SECTIONS), 0, 0, 0
         for segment in segments:
             add_spans(sums, segment.spans, count_spans(segment.spans, segment.edge, tokenizer))
@@ -82,31 +82,32 @@ class SegmentCounter:
                 size += _bytes_in(text)
         if texts:
             seconds = time.perf_counter() - began
-            self.cache.costs.took(tokenizer.name, chars, seconds)
+            self.cache.costs.record(tokenizer.name, chars, seconds)
             self.cache.events.tokenized(tokenizer.name, texts, size, seconds)
         return sums
 
     def by_section(self, segments: Sequence[Segment], tokenizer: Tokenizer) -> dict[Section, int]:
         """Tokens of segments by section, zeros left out."""
         sums: Sequence[int]
-        if sum([size_of(segment) for segment in segments]) < CACHE_FROM_CHARS:
+        if sum([count_chars(segment) for segment in segments]) < CACHE_MIN_CHARS:
             sums = self._count_few(segments, tokenizer)
         else:
-            case = _Case(self, tokenizer)
-            fixed = [job for segment in segments if not _grows(segment) for job in case.jobs_of(segment)]
-            run = make_run([s for s in segments if _grows(s)], tokenizer, self.secret, case.long_chars)
-            sums = case.look_up_and_count(fixed, run)
-            case.tell()
+            call = _CountingCall(self, tokenizer)
+            fixed = [job for segment in segments if not _is_message(segment) for job in call.make_jobs(segment)]
+            messages = [segment for segment in segments if _is_message(segment)]
+            conversation = make_conversation(messages, tokenizer, self.secret, call.long_chars)
+            sums = call.look_up_and_count(fixed, conversation)
+            call.report()
         return {section: tokens for section, tokens in zip(SECTIONS, sums, strict=True) if tokens}
 
 
-def _grows(segment: Segment) -> bool:
+def _is_message(segment: Segment) -> bool:
     """Whether it belongs to the conversation, which grows at its end."""
     return segment.spans[0][0] == "messages"
 
 
 @dataclass(slots=True)
-class _Case:
+class _CountingCall:
     """One call, and what its counting took."""
 
     counter: SegmentCounter
@@ -122,7 +123,7 @@ class _Case:
         """Tokens of texts that are no part of a conversation."""
         began, counts, count = time.perf_counter(), [], self.tokenizer.count
         for text in texts:
-            if len(text) < CACHE_FROM_CHARS:
+            if len(text) < CACHE_MIN_CHARS:
                 counts.append(count(text))
                 self.texts += 1
                 self.chars += len(text)
@@ -133,80 +134,82 @@ class _Case:
         return counts
 
     def _count_long_text(self, text: str) -> int:
-        jobs = self.jobs_of(Segment((("system", text),)))
-        return sum(self.look_up_and_count(jobs, make_run((), self.tokenizer, b"", range(0))))
+        jobs = self.make_jobs(Segment((("system", text),)))
+        return sum(self.look_up_and_count(jobs, make_conversation((), self.tokenizer, b"", range(0))))
 
     @property
     def long_chars(self) -> range:
         """Of texts that are looked up as they are: longer ones are looked up in parts, if they may be cut."""
-        return range(LONG_CHARS, PARTS_FROM_CHARS if hasattr(self.tokenizer, "cut") else sys.maxsize)
+        return range(LONG_CHARS, PARTS_MIN_CHARS if hasattr(self.tokenizer, "cut") else sys.maxsize)
 
-    def jobs_of(self, segment: Segment) -> list[Job]:
+    def make_jobs(self, segment: Segment) -> list[Job]:
         """A text as one job or, where it is so long that it is looked up in parts, as several."""
-        if len(segment.spans) > 1 or size_of(segment) < PARTS_FROM_CHARS or not hasattr(self.tokenizer, "cut"):
-            return [job_of(segment, self.key_of(segment))]
+        if len(segment.spans) > 1 or count_chars(segment) < PARTS_MIN_CHARS or not hasattr(self.tokenizer, "cut"):
+            return [make_job(segment, self.make_key(segment))]
         (section, text), size = segment.spans[0], PART_CHARS
-        while size * MOST_PARTS < len(text):
+        while size * MAX_PARTS < len(text):
             size *= 2  # in steps, so that a text which is a little longer is cut in the same places
         parts, jobs = self.tokenizer.cut(text, size), []
         for number, part in enumerate(parts):
-            edge = edge_of(segment.edge, first=number == 0, last=number == len(parts) - 1)
+            edge = find_edge(segment.edge, first=number == 0, last=number == len(parts) - 1)
             piece = Segment(((section, part),), edge)
-            jobs.append(job_of(piece, self.key_of(piece)))
+            jobs.append(make_job(piece, self.make_key(piece)))
         return jobs
 
-    def key_of(self, segment: Segment) -> bytes | None:
-        if size_of(segment) < LONG_CHARS:
+    def make_key(self, segment: Segment) -> bytes | None:
+        if count_chars(segment) < LONG_CHARS:
             return None
         return segment_key(segment, self.tokenizer.fingerprint, self.counter.secret)
 
     # ------------------------------------------------------------ looking up
 
-    def look_up_and_count(self, fixed: Sequence[Job], run: Run) -> Counts:
+    def look_up_and_count(self, fixed: Sequence[Job], conversation: Conversation) -> Counts:
         """Sums by section."""
         cache = self.counter.cache
-        known = self._longest_known(run)
-        if cache.remote is not None and self._ask(fixed, run, known):
-            known = self._longest_known(run)
-        return self.add(self._count_run(run, known), fixed)
+        known = self._find_longest_known(conversation)
+        if cache.remote is not None and self._ask_redis(fixed, conversation, known):
+            known = self._find_longest_known(conversation)
+        return self.add(self._count_conversation(conversation, known), fixed)
 
-    def _ask(self, fixed: Sequence[Job], run: Run, known: int) -> bool:
+    def _ask_redis(self, fixed: Sequence[Job], conversation: Conversation, known: int) -> bool:
         """Ask Redis for what memory does not know, where that is worth it; whether it was."""
         cache = self.counter.cache
-        jobs = [*fixed, *(job for stretch in run.stretches(known) for job in run.jobs(*stretch))]
+        jobs = [*fixed, *(job for stretch in conversation.list_uncounted(known) for job in conversation.jobs(*stretch))]
         missing = [job for job in jobs if job.key is None or not cache.has(job.key)]
         if not missing:
             return False
         if not cache.would_ask(cache.costs.predict(self.tokenizer.name, sum(job.size for job in missing))):
             cache.events.looked_up("redis", "skipped")
             return False
-        beginnings = [run.key(number) for number in run.hashes if number > known]
+        prefixes = [conversation.key(number) for number in conversation.hashes if number > known]
         texts = sorted((job for job in missing if job.key is not None), key=lambda job: -job.size)
-        cache.ask([*beginnings[-MOST_ASKED:], *(job.key for job in texts[:MOST_ASKED] if job.key is not None)])
+        cache.ask([*prefixes[-MAX_ASKED:], *(job.key for job in texts[:MAX_ASKED] if job.key is not None)])
         return True
 
-    def _longest_known(self, run: Run) -> int:
+    def _find_longest_known(self, conversation: Conversation) -> int:
         """How many units of the run were counted before, as far as memory tells."""
-        return next((number for number in reversed(run.hashes) if self.counter.cache.has(run.key(number))), 0)
+        has = self.counter.cache.has
+        return next((number for number in reversed(conversation.hashes) if has(conversation.key(number))), 0)
 
     # ------------------------------------------------------------ counting
 
-    def _count_run(self, run: Run, known: int) -> Counts:
+    def _count_conversation(self, conversation: Conversation, known: int) -> Counts:
         """Sums of the run; those of its beginnings are kept."""
         cache = self.counter.cache
-        sums = cache.get(run.key(known)) if known else NOTHING
+        sums = cache.get(conversation.key(known)) if known else NO_TOKENS
         if sums is None:  # thrown out by others in this very moment
-            known, sums = 0, NOTHING
+            known, sums = 0, NO_TOKENS
         self.hits += bool(known)
-        for first, last in run.stretches(known):
-            count = partial(self._count_stretch, run, first, last, sums)
-            sums = self._once(run.key(last), run.sizes[last] - run.sizes[first], count)
+        for first, last in conversation.list_uncounted(known):
+            count = partial(self._count_units, conversation, first, last, sums)
+            size = conversation.sizes[last] - conversation.sizes[first]
+            sums = self._find_or_count(conversation.key(last), size, count)
         return sums
 
-    def _count_stretch(self, run: Run, first: int, last: int, sums: Counts) -> tuple[Counts, float]:
+    def _count_units(self, conversation: Conversation, first: int, last: int, sums: Counts) -> tuple[Counts, float]:
         """The sums through a stretch, and the seconds that all up to its end takes."""
-        seconds = self.counter.cache.costs.predict(self.tokenizer.name, run.sizes[last])
-        return self.add(sums, run.jobs(first, last)), seconds
+        seconds = self.counter.cache.costs.predict(self.tokenizer.name, conversation.sizes[last])
+        return self.add(sums, conversation.jobs(first, last)), seconds
 
     def add(self, sums: Counts, jobs: Iterable[Job]) -> Counts:
         """The sums with those of `jobs`."""
@@ -214,11 +217,11 @@ class _Case:
         for spans, edge, size, key in jobs:
             if key is not None:
                 looked = time.perf_counter()
-                add_spans(added, spans, self._once(key, size, partial(self._count, spans, edge)))
+                add_spans(added, spans, self._find_or_count(key, size, partial(self._count, spans, edge)))
                 began += time.perf_counter() - looked  # that is noted by itself
             elif len(spans) == 1:
                 section, text = spans[0]
-                if size >= PARTS_FROM_CHARS and len(parts := self.jobs_of(Segment(spans, edge))) > 1:
+                if size >= PARTS_MIN_CHARS and len(parts := self.make_jobs(Segment(spans, edge))) > 1:
                     looked = time.perf_counter()
                     added = list(self.add(tuple(added), parts))
                     began += time.perf_counter() - looked  # that is noted by itself, too
@@ -231,7 +234,7 @@ class _Case:
         self.seconds += time.perf_counter() - began
         return tuple(added)
 
-    def _once(self, key: bytes, size: int, count: Callable[[], tuple[Counts, float]]) -> Counts:
+    def _find_or_count(self, key: bytes, size: int, count: Callable[[], tuple[Counts, float]]) -> Counts:
         """What is kept under a key or else what `count` finds (and its seconds), which is then kept. Where another
         thread is at it, wait for that one."""
         cache = self.counter.cache
@@ -246,7 +249,7 @@ class _Case:
             cache.put(key, counts, seconds)
             return counts
 
-        if size < FLIGHT_FROM_CHARS or cache.must_not_wait():
+        if size < SINGLE_FLIGHT_MIN_CHARS or cache.must_not_wait():
             return find()
         return self.counter.flights.run(key, find)
 
@@ -265,12 +268,12 @@ class _Case:
             self.chars += len(text)
             self.size += _bytes_in(text)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Tell what it took; by that, what such texts will cost is predicted."""
         cache, name = self.counter.cache, self.tokenizer.name
         cache.looked_up(self.hits, self.misses)
         if self.texts:
-            cache.costs.took(name, self.chars, self.seconds)
+            cache.costs.record(name, self.chars, self.seconds)
             cache.events.tokenized(name, self.texts, self.size, self.seconds)
 
 

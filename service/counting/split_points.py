@@ -19,7 +19,7 @@ LOOK_BACK = 64
 """Messages, from the last one back, before which a seam is looked for."""
 
 
-def find_seam(prompt: Prompt, counted: TokenCount, request: CountRequest) -> int:
+def find_split_point(prompt: Prompt, counted: TokenCount, request: CountRequest) -> int:
     """The last message before which there may be a seam, 0 where there is none."""
     messages = prompt.messages
     if prompt.output is not None or prompt.tool_choice.mode not in ("auto", "none"):
@@ -31,12 +31,13 @@ def find_seam(prompt: Prompt, counted: TokenCount, request: CountRequest) -> int
     can_cut = getattr(get_tokenizer(counted.tokenizer, request.engine), "can_cut", None)
     last = len(messages) - 1
     for at in range(last, max(last - LOOK_BACK, 0), -1):
-        if begins_anew(messages[at:]) and is_closed(messages[at:]) and _ends_a_turn(messages[at - 1], can_cut):
+        newer = messages[at:]
+        if starts_with_user_text(newer) and is_self_contained(newer) and _ends_turn(messages[at - 1], can_cut):
             return at
     return 0
 
 
-def begins_anew(messages: Sequence[Message]) -> bool:
+def starts_with_user_text(messages: Sequence[Message]) -> bool:
     """Whether the first one is a text of the user's."""
     first = messages[0] if messages else None
     return first is not None and first.role == "user" and bool(first.parts) and all(
@@ -44,7 +45,7 @@ def begins_anew(messages: Sequence[Message]) -> bool:
     )
 
 
-def _ends_a_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -> bool:
+def _ends_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -> bool:
     """Whether it is the model's, or what functions answered it; says something in the end; and, where turns are one
     running text, may be cut from the next, which begins with a line break."""
     if not message.parts or message.role not in ("assistant", "tool", "user"):
@@ -56,7 +57,7 @@ def _ends_a_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -
     return bool(end) and (can_cut is None or can_cut(end, "\n"))
 
 
-def is_closed(messages: Sequence[Message]) -> bool:
+def is_self_contained(messages: Sequence[Message]) -> bool:
     """Whether all is plain, and every result is of a call among them."""
     calls: set[str] = set()
     for message in messages:

@@ -192,7 +192,7 @@ def batch_answer(results: list[TokenCount | ServiceError]) -> dict[str, Json]:
 def error_body(error: ServiceError) -> dict[str, Json]:
     body: dict[str, Any] = {"code": error.code, "message": error.message, "field": error.field}
     if isinstance(error, UnknownModel):
-        body["near"] = list(error.near)
+        body["near"] = list(error.suggestions)
     return {"error": body}
 
 

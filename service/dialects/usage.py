@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from service.dialects.fields import as_object, each, wrong_type
 from service.errors import InvalidRequest
-from service.pricing.usage import BUCKETS, MOST, Bucket, Usage, usage_of
+from service.pricing.usage import BUCKETS, MAX_AMOUNT, Bucket, Usage, make_usage
 from service.types import Json
 
 UsageShape = Literal["buckets", "openai.chat", "openai.responses", "anthropic", "google"]
@@ -48,10 +48,10 @@ class _Reader:
             value = self.fields.get(name)
             if value is None:
                 continue
-            where, wanted = f"{self.path}.{name}", f"a whole number from 0 to {MOST}"
+            where, wanted = f"{self.path}.{name}", f"a whole number from 0 to {MAX_AMOUNT}"
             if isinstance(value, (bool, str, list, dict)):
                 raise wrong_type(where, wanted, value)
-            if not isinstance(value, int) or not 0 <= value <= MOST:
+            if not isinstance(value, int) or not 0 <= value <= MAX_AMOUNT:
                 raise InvalidRequest(f"{where} must be {wanted}.", field=where)
             return value
         return 0
@@ -73,7 +73,7 @@ class _Reader:
 
 
 def _usage(numbers: Mapping[str, int]) -> Usage:
-    return usage_of(cast(Mapping[Bucket, int], numbers))
+    return make_usage(cast(Mapping[Bucket, int], numbers))
 
 
 def _shape_of(usage: _Reader) -> UsageShape:

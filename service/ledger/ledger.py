@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import NamedTuple, Protocol
 
 from service.catalog import CatalogModel
-from service.concurrency.periodic import Beat
+from service.concurrency.periodic import PeriodicTask
 from service.ledger.drift import drift_sums
 from service.ledger.store import (
     COLUMNS,
@@ -26,19 +26,19 @@ from service.ledger.store import (
     QUARTER_SECONDS,
     Account,
     Batch,
-    Book,
     LedgerStore,
     StoreFailed,
     Sums,
-    pico_of,
+    Table,
+    picodollar_column,
 )
 from service.types import TokenCount
 
 LOG = logging.getLogger("tallystick")
 
 FLUSH_SECONDS = 1.0
-MOST_NOTES = 100_000
-MOST_WAITING = 50_000
+MAX_NOTES = 100_000
+MAX_WAITING_ROWS = 50_000
 """Notes, and sums that wait for a store that fails: about 20 MB. More are dropped, and counted."""
 
 OTHER = "other"
@@ -80,7 +80,7 @@ class _Counted(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Together:
+class _AccountSums:
     """Counts of one account added up: thousands of notes a second have few accounts."""
 
     calls: int = 0
@@ -111,17 +111,17 @@ class Ledger:
     _rows: dict[Account, Sums] = field(default_factory=dict)
     _unsent: deque[Batch] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _beat: Beat | None = None
+    _task: PeriodicTask | None = None
     _failing: bool = False
 
     def start(self) -> None:
-        self._beat = Beat("ledger", FLUSH_SECONDS, self.flush)
-        self._beat.start()
+        self._task = PeriodicTask("ledger", FLUSH_SECONDS, self.flush)
+        self._task.start()
 
     def stop(self) -> None:
         """Waits until what is noted is written, or cannot be."""
-        if self._beat is not None:
-            self._beat.stop(5.0)
+        if self._task is not None:
+            self._task.stop(5.0)
 
     # ------------------------------------------------------------ noting; from anywhere, at once
 
@@ -130,7 +130,7 @@ class Ledger:
         quarter = int(self.clock()) // QUARTER_SECONDS
         for count in counts:
             cost = None if count.cost is None else count.cost.usd
-            self._note(_Counted((quarter, project, _label_of(count)), count.input_tokens, cost))
+            self._note(_Counted((quarter, project, _make_label(count)), count.input_tokens, cost))
 
     def billed(self, project: str, billed: Billed) -> None:
         """Note what was billed."""
@@ -140,12 +140,12 @@ class Ledger:
             self.events.drifted(billed.model.family.name, billed.counted, billed.input_tokens)
 
     def _note(self, note: _Counted | tuple[str, Billed, int]) -> None:
-        if len(self._notes) >= MOST_NOTES:
+        if len(self._notes) >= MAX_NOTES:
             self.events.ledger("dropped", 1)
             return
         self._notes.append(note)
-        if self._beat is not None and len(self._notes) == MOST_NOTES // 2:
-            self._beat.wake()
+        if self._task is not None and len(self._notes) == MAX_NOTES // 2:
+            self._task.wake()
 
     # ------------------------------------------------------------ adding up and writing
 
@@ -173,12 +173,12 @@ class Ledger:
         if not self._failing:
             self._failing = True
             LOG.warning("ledger not written; it waits", extra={"fields": {"reason": failure.reason}})
-        while self._unsent and sum(len(batch.rows) for batch in self._unsent) > MOST_WAITING:
+        while self._unsent and sum(len(batch.rows) for batch in self._unsent) > MAX_WAITING_ROWS:
             self.events.ledger("dropped", len(self._unsent.popleft().rows))
 
     def _add_up(self) -> None:
         costs: dict[tuple[Account, str], Decimal] = {}
-        counted: defaultdict[tuple[int, str, str], _Together] = defaultdict(_Together)
+        counted: defaultdict[tuple[int, str, str], _AccountSums] = defaultdict(_AccountSums)
         for _ in range(len(self._notes)):
             note = self._notes.popleft()
             if isinstance(note, _Counted):
@@ -193,10 +193,10 @@ class Ledger:
             costs[account, "usd"] = sums.cost
         for (account, name), cost in costs.items():
             dollars, rest = divmod(cost, 1)
-            self._add(account, **{name: int(dollars), pico_of(name): round(rest * PICO)})
+            self._add(account, **{name: int(dollars), picodollar_column(name): round(rest * PICO)})
 
     def _add(self, account: Account, **amounts: int) -> None:
-        columns = COLUMNS[account.book]
+        columns = COLUMNS[account.table]
         sums = self._rows.setdefault(account, [0] * len(columns))
         for name, amount in amounts.items():
             sums[columns.index(name)] += amount
@@ -214,16 +214,16 @@ class Ledger:
 
     # ------------------------------------------------------------ reading
 
-    def read(self, book: Book, start: int, end: int) -> tuple[list[tuple[Account, Sums]], str | None]:
+    def read(self, table: Table, start: int, end: int) -> tuple[list[tuple[Account, Sums]], str | None]:
         """The rows of quarters from `start` to before `end`, and None; where the store cannot be read, what waits in
         this process, and the reason. Blocks."""
         self.flush()
         try:
-            return list(self.store.read(book, start, end)), None
+            return list(self.store.read(table, start, end)), None
         except StoreFailed as failure:
             with self._lock:
                 waiting = [row for batch in self._unsent for row in batch.rows.items()]
-            return [row for row in waiting if row[0].book == book and start <= row[0].quarter < end], failure.reason
+            return [row for row in waiting if row[0].table == table and start <= row[0].quarter < end], failure.reason
 
 
 def model_label(model_id: str, match: str | None) -> str:
@@ -231,5 +231,5 @@ def model_label(model_id: str, match: str | None) -> str:
     return OTHER if match == "inferred" else model_id
 
 
-def _label_of(count: TokenCount) -> str:
+def _make_label(count: TokenCount) -> str:
     return f"tokenizer:{count.tokenizer}" if count.model is None else model_label(count.model, count.model_match)

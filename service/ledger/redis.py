@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from service.ledger.store import COLUMNS, QUARTER_SECONDS, Account, Batch, Book, StoreFailed, Sums
-from service.redis.circuit_breaker import Breaker
-from service.redis.client import UNREACHABLE, reason_of, redis_errors
+from service.ledger.store import COLUMNS, QUARTER_SECONDS, Account, Batch, StoreFailed, Sums, Table
+from service.redis.circuit_breaker import CircuitBreaker
+from service.redis.client import UNREACHABLE, classify_error, load_redis_errors
 
 if TYPE_CHECKING:
     from service.redis.client import Client
@@ -50,42 +50,42 @@ class RedisLedger:
         self._connect = connect
         self._keep_seconds = keep_seconds
         self._client: Client | None = None
-        self._breaker = Breaker(clock)
+        self._breaker = CircuitBreaker(clock)
 
     # ------------------------------------------------------------ adding
 
     def add(self, batch: Batch) -> None:
-        hours: dict[tuple[Book, int], list[str]] = {}
+        hours: dict[tuple[Table, int], list[str]] = {}
         for account, sums in batch.rows.items():
-            fields = hours.setdefault((account.book, account.quarter // QUARTERS), [])
-            for column, amount in zip(COLUMNS[account.book], sums, strict=True):
+            fields = hours.setdefault((account.table, account.quarter // QUARTERS), [])
+            for column, amount in zip(COLUMNS[account.table], sums, strict=True):
                 if amount:
                     fields += (_field(account, column), str(amount))
-        for (book, hour), fields in hours.items():
+        for (table, hour), fields in hours.items():
             for start in range(0, len(fields), 2 * FIELDS_AT_ONCE):
-                self._add(book, hour, f"{batch.name}:{start}", fields[start : start + 2 * FIELDS_AT_ONCE])
+                self._add(table, hour, f"{batch.name}:{start}", fields[start : start + 2 * FIELDS_AT_ONCE])
 
-    def _add(self, book: Book, hour: int, name: str, fields: Sequence[str]) -> None:
-        key = _key(book, hour)
+    def _add(self, table: Table, hour: int, name: str, fields: Sequence[str]) -> None:
+        key = _key(table, hour)
         ends = str(self._keep_seconds), str(MARK_SECONDS)
         self._call(lambda client: client.eval(ADD, 2, key, f"{key}:{name}", *ends, *fields))
 
     # ------------------------------------------------------------ reading
 
-    def read(self, book: Book, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
+    def read(self, table: Table, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
         hours = range(start // QUARTERS, -(-end // QUARTERS))
         for at in range(0, len(hours), HOURS_AT_ONCE):
             some = hours[at : at + HOURS_AT_ONCE]
-            for hour, fields in zip(some, self._read_hours(book, some), strict=True):
-                for account, sums in _rows(book, hour, fields):
+            for hour, fields in zip(some, self._read_hours(table, some), strict=True):
+                for account, sums in _rows(table, hour, fields):
                     if start <= account.quarter < end:
                         yield account, sums
 
-    def _read_hours(self, book: Book, hours: Sequence[int]) -> list[dict[bytes, bytes]]:
+    def _read_hours(self, table: Table, hours: Sequence[int]) -> list[dict[bytes, bytes]]:
         def read(client: Any) -> list[dict[bytes, bytes]]:
             pipeline = client.pipeline(transaction=False)
             for hour in hours:
-                pipeline.hgetall(_key(book, hour))
+                pipeline.hgetall(_key(table, hour))
             found: list[dict[bytes, bytes]] = pipeline.execute()
             return found
 
@@ -95,13 +95,13 @@ class RedisLedger:
         """What `work` gives; StoreFailed where Redis fails, and at once while it is known to."""
         if not self._breaker.closed and not self._breaker.probe_due():
             raise StoreFailed("unreachable")
-        errors = redis_errors()
+        errors = load_redis_errors()
         try:
             if self._client is None:
                 self._client = self._connect()
             answer = work(self._client)
         except errors as error:
-            reason = reason_of(error)
+            reason = classify_error(error)
             if reason in UNREACHABLE:
                 self._breaker.failed()
             raise StoreFailed(reason) from None
@@ -110,23 +110,23 @@ class RedisLedger:
         return answer
 
 
-def _key(book: Book, hour: int) -> str:
-    return f"tallystick:ledger:{{{book}:{hour}}}"
+def _key(table: Table, hour: int) -> str:
+    return f"tallystick:ledger:{{{table}:{hour}}}"
 
 
 def _field(account: Account, column: str) -> str:
     return SEPARATOR.join((str(account.quarter % QUARTERS), account.who, account.what, column))
 
 
-def _rows(book: Book, hour: int, fields: dict[bytes, bytes]) -> Iterator[tuple[Account, Sums]]:
+def _rows(table: Table, hour: int, fields: dict[bytes, bytes]) -> Iterator[tuple[Account, Sums]]:
     """The rows of an hour's hash; a field that is none of ours is left out."""
-    columns = {name: place for place, name in enumerate(COLUMNS[book])}
+    columns = {name: place for place, name in enumerate(COLUMNS[table])}
     rows: dict[Account, Sums] = {}
     for field, amount in fields.items():
         parts = field.decode("utf-8", "replace").split(SEPARATOR)
         if len(parts) != 4 or parts[3] not in columns or parts[0] not in ("0", "1", "2", "3") or not amount.isdigit():
             continue
-        account = Account(book, hour * QUARTERS + int(parts[0]), parts[1], parts[2])
+        account = Account(table, hour * QUARTERS + int(parts[0]), parts[1], parts[2])
         rows.setdefault(account, [0] * len(columns))[columns[parts[3]]] = int(amount)
     yield from rows.items()
 

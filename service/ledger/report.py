@@ -40,17 +40,17 @@ class ReportRow:
     sums: Mapping[str, int]
 
 
-def quarter_of(instant: datetime) -> int:
+def find_quarter(instant: datetime) -> int:
     """The quarter that an instant with a zone is in."""
     return int(instant.timestamp() // QUARTER_SECONDS)
 
 
-def instant_of(quarter: int, zone: ZoneInfo) -> datetime:
+def to_instant(quarter: int, zone: ZoneInfo) -> datetime:
     """When a quarter begins, by the clock of a zone."""
     return datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC).astimezone(zone)
 
 
-def day_start(day: date, zone: ZoneInfo) -> datetime:
+def find_day_start(day: date, zone: ZoneInfo) -> datetime:
     """The first instant of a day; where clocks skip midnight, the first one after it."""
     midnight = datetime(day.year, day.month, day.day, tzinfo=zone)
     return midnight.astimezone(UTC).astimezone(zone)
@@ -58,9 +58,9 @@ def day_start(day: date, zone: ZoneInfo) -> datetime:
 
 def report(rows: Iterable[tuple[Account, Sums]], span: Range, groups: tuple[Group, ...]) -> list[ReportRow]:
     """The rows summed by `groups`, in order of time, project and model."""
-    place = _PLACERS[next((group for group in groups if group in _PLACERS), None)]
-    places: dict[int, Placed] = {}
-    sums: dict[tuple[Placed, str | None, str | None], list[int]] = {}
+    place = _INTERVALS[next((group for group in groups if group in _INTERVALS), None)]
+    places: dict[int, Interval] = {}
+    sums: dict[tuple[Interval, str | None, str | None], list[int]] = {}
     for account, amounts in rows:
         if account.quarter not in places:
             places[account.quarter] = place(account.quarter, span.zone)
@@ -70,56 +70,58 @@ def report(rows: Iterable[tuple[Account, Sums]], span: Range, groups: tuple[Grou
         for column, amount in enumerate(amounts):
             total[column] += amount
     in_order = sorted(sums, key=lambda key: (key[0], key[1] or "", key[2] or ""))
-    return [ReportRow(*_instants(key[0], span.zone), key[1], key[2], named(sums[key])) for key in in_order]
+    return [ReportRow(*_to_instants(key[0], span.zone), key[1], key[2], name_sums(sums[key])) for key in in_order]
 
 
-def _instants(place: Placed, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+def _to_instants(place: Interval, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
     start, end = place
-    return (None, None) if start == end else (instant_of(start, zone), instant_of(end, zone))
+    return (None, None) if start == end else (to_instant(start, zone), to_instant(end, zone))
 
 
-def named(amounts: Iterable[int]) -> dict[str, int]:
+def name_sums(amounts: Iterable[int]) -> dict[str, int]:
     return dict(zip(USAGE_COLUMNS, amounts, strict=True))
 
 
-def total_of(rows: Iterable[ReportRow]) -> dict[str, int]:
+def sum_rows(rows: Iterable[ReportRow]) -> dict[str, int]:
     """The sums of all rows."""
     total = [0] * len(USAGE_COLUMNS)
     for row in rows:
         for column, amount in enumerate(row.sums.values()):
             total[column] += amount
-    return named(total)
+    return name_sums(total)
 
 
 # ---------------------------------------------------------------- where a quarter belongs
 
-Placed = tuple[int, int]
+Interval = tuple[int, int]
 """The first quarter of an hour or day, and the first one after it; numbers, since Python takes the two hours that a
 clock goes through twice for one."""
 
 
-def _day(quarter: int, zone: ZoneInfo) -> Placed:
-    day = instant_of(quarter, zone).date()
-    return quarter_of(day_start(day, zone)), quarter_of(day_start(day + timedelta(days=1), zone))
+def _find_day(quarter: int, zone: ZoneInfo) -> Interval:
+    day = to_instant(quarter, zone).date()
+    return find_quarter(find_day_start(day, zone)), find_quarter(find_day_start(day + timedelta(days=1), zone))
 
 
-def _hour(quarter: int, zone: ZoneInfo) -> Placed:
+def _find_hour(quarter: int, zone: ZoneInfo) -> Interval:
     """An hour of the clock at one offset: of the hour that clocks go through twice there are two."""
-    shown, first, last = _shown(quarter, zone), quarter, quarter
-    while _shown(first - 1, zone) == shown:
+    shown, first, last = _read_clock(quarter, zone), quarter, quarter
+    while _read_clock(first - 1, zone) == shown:
         first -= 1
-    while _shown(last + 1, zone) == shown:
+    while _read_clock(last + 1, zone) == shown:
         last += 1
     return first, last + 1
 
 
-def _shown(quarter: int, zone: ZoneInfo) -> tuple[date, int, timedelta | None]:
-    instant = instant_of(quarter, zone)
+def _read_clock(quarter: int, zone: ZoneInfo) -> tuple[date, int, timedelta | None]:
+    instant = to_instant(quarter, zone)
     return instant.date(), instant.hour, instant.utcoffset()
 
 
-def _nowhere(_quarter: int, _zone: ZoneInfo) -> Placed:
+def _find_none(_quarter: int, _zone: ZoneInfo) -> Interval:
     return 0, 0
 
 
-_PLACERS: Mapping[Group | None, Callable[[int, ZoneInfo], Placed]] = {"day": _day, "hour": _hour, None: _nowhere}
+_INTERVALS: Mapping[Group | None, Callable[[int, ZoneInfo], Interval]] = {
+    "day": _find_day, "hour": _find_hour, None: _find_none,
+}

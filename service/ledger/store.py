@@ -13,7 +13,7 @@ from service.ledger.drift import DRIFT_COLUMNS
 
 QUARTER_SECONDS = 900
 
-Book = Literal["usage", "drift"]
+Table = Literal["usage", "drift"]
 
 USAGE_COLUMNS = (
     "calls", "input_tokens", "usd", "picodollars", "unpriced_calls",
@@ -23,11 +23,11 @@ USAGE_COLUMNS = (
 """Counted, and reported by `POST /v1/usage` as billed. Money is whole dollars and 10^-12 dollars, both integers, since
 a store can only add integers of 64 bits: sums are exact."""
 
-COLUMNS: Mapping[Book, tuple[str, ...]] = {"usage": USAGE_COLUMNS, "drift": DRIFT_COLUMNS}
+COLUMNS: Mapping[Table, tuple[str, ...]] = {"usage": USAGE_COLUMNS, "drift": DRIFT_COLUMNS}
 
 PICO = 10**12
 
-MOST_ROWS = 50_000
+MAX_ROWS = 50_000
 """Of a store in memory: about 20 MB."""
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Account:
     """What is added up. In the book of usage `who` is a project and `what` a model; in that of drift they are a
     family and a method of counting."""
 
-    book: Book
+    table: Table
     quarter: int
     who: str
     what: str
@@ -68,29 +68,29 @@ class LedgerStore(Protocol):
 
     def add(self, batch: Batch) -> None: ...
 
-    def read(self, book: Book, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
+    def read(self, table: Table, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
         """The rows of quarters from `start` to before `end`."""
         ...
 
 
 def money(sums: Mapping[str, int], name: str) -> Decimal:
     """US dollars of the columns `name` and its picodollars."""
-    return sums[name] + Decimal(sums[pico_of(name)]) / PICO
+    return sums[name] + Decimal(sums[picodollar_column(name)]) / PICO
 
 
-def pico_of(name: str) -> str:
+def picodollar_column(name: str) -> str:
     return name.replace("usd", "picodollars")
 
 
 class MemoryLedger:
     """Rows in this process alone: several workers each have their own. Lost at a restart. The oldest quarters go
-    where there are more than `most_rows` rows."""
+    where there are more than `max_rows` rows."""
 
     where: Literal["memory", "redis"] = "memory"
 
-    def __init__(self, keep_seconds: int, most_rows: int = MOST_ROWS, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, keep_seconds: int, max_rows: int = MAX_ROWS, clock: Callable[[], float] = time.time) -> None:
         self._keep_quarters = keep_seconds // QUARTER_SECONDS
-        self._most_rows = most_rows
+        self._max_rows = max_rows
         self._clock = clock
         self._quarters: dict[int, dict[Account, Sums]] = {}
         self._rows = 0
@@ -105,19 +105,19 @@ class MemoryLedger:
                     self._rows += 1
                     before = [0] * len(amounts)
                 rows[account] = [a + b for a, b in zip(before, amounts, strict=True)]
-            self._forget()
+            self._drop_old()
 
-    def _forget(self) -> None:
+    def _drop_old(self) -> None:
         oldest_kept = int(self._clock()) // QUARTER_SECONDS - self._keep_quarters
         for quarter in sorted(self._quarters):
-            if quarter >= oldest_kept and self._rows <= self._most_rows:
+            if quarter >= oldest_kept and self._rows <= self._max_rows:
                 break
             self._rows -= len(self._quarters.pop(quarter))
 
-    def read(self, book: Book, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
+    def read(self, table: Table, start: int, end: int) -> Iterator[tuple[Account, Sums]]:
         with self._lock:
             found = [
                 (account, list(sums)) for quarter, rows in self._quarters.items() if start <= quarter < end
-                for account, sums in rows.items() if account.book == book
+                for account, sums in rows.items() if account.table == table
             ]
         yield from found

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 
 from service import __version__
 from service.concurrency.byte_budget import ByteBudget
-from service.concurrency.thread_pool import Workers
+from service.concurrency.thread_pool import ThreadPool
 from service.errors import ServiceError
 from service.families import FAMILIES
 from service.observability import multiprocess
@@ -195,7 +195,7 @@ class Metrics:
 
     # ------------------------------------------------------------ what others tell
 
-    def watch(self, workers: Workers, budget: ByteBudget, routes: Iterable[str]) -> None:
+    def watch(self, workers: ThreadPool, budget: ByteBudget, routes: Iterable[str]) -> None:
         """Read these at each sample. `routes` are the path templates that may appear as labels."""
         self.read_at_sample(self._busy_workers, lambda: workers.busy)
         self.read_at_sample(self._held_bytes, lambda: budget.held)

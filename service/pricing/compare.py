@@ -9,10 +9,10 @@ from decimal import Decimal
 from service.catalog import CatalogModel
 from service.errors import ServiceError, TokenizerUnavailable
 from service.pricing.prices import Quote, quote
-from service.pricing.usage import usage_of
+from service.pricing.usage import make_usage
 from service.types import TokenCount
 
-MOST_MODELS = 50
+MAX_MODELS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,5 +66,5 @@ def _row(
         counted = count(model_ref)
     except TokenizerUnavailable as error:
         return Row(model_ref, error=error)
-    usage = usage_of({"input": counted.input_tokens, "output": output_tokens, "requests": 1})
+    usage = make_usage({"input": counted.input_tokens, "output": output_tokens, "requests": 1})
     return Row(model_ref, counted, model, quote(model, usage))

@@ -107,7 +107,8 @@ def price_input(model: CatalogModel, input_tokens: int, at_minute: int | None = 
     Asked for every count: 2 us of processor time when the rate is remembered (2-core machine, 2026-11).
     """
     row = model.price
-    rate = None if row is None else _rates(row, "standard", minute() if at_minute is None else at_minute).get("input")
+    at_minute = to_minute() if at_minute is None else at_minute
+    rate = None if row is None else _read_rates(row, "standard", at_minute).get("input")
     if row is None or rate is None:
         return None
     _, price = rate.at(input_tokens)
@@ -118,10 +119,10 @@ def quote(model: CatalogModel, usage: Usage, tier: ServiceTier = "standard", at:
     """What `usage` costs at `tier` and instant `at` (UTC where naive; now where None)."""
     row = model.price
     if row is None:
-        return _unknown(model, _NO_ROW, tier)
-    rates = _rates(row, tier, minute(at))
+        return _make_unknown_quote(model, _NO_ROW, tier)
+    rates = _read_rates(row, tier, to_minute(at))
     if not rates:
-        return _unknown(model, f"The price list has no {tier} price for this model at this date.", tier)
+        return _make_unknown_quote(model, f"The price list has no {tier} price for this model at this date.", tier)
     input_tokens = usage.input_tokens
     items: list[LineItem] = []
     unpriced: list[Bucket] = []
@@ -133,26 +134,26 @@ def quote(model: CatalogModel, usage: Usage, tier: ServiceTier = "standard", at:
         elif bucket != "requests":
             unpriced.append(bucket)
     if unpriced:
-        return _unknown(model, _NO_RATE, tier, tuple(unpriced))
+        return _make_unknown_quote(model, _NO_RATE, tier, tuple(unpriced))
     total = sum((item.amount for item in items), start=Decimal(0))
     status: PriceStatus = "inferred" if row.inferred else "known"
     reason = _INFERRED if row.inferred else None
     return Quote(total, tuple(items), status, prices_version(row), tier, reason=reason)
 
 
-def rate_of(
+def find_rate(
     model: CatalogModel, bucket: Bucket, tier: ServiceTier = "standard", at: datetime | None = None
 ) -> Rate | None:
     """The rate of one bucket, None where it is not known."""
-    return _rates(model.price, tier, minute(at)).get(bucket) if model.price else None
+    return _read_rates(model.price, tier, to_minute(at)).get(bucket) if model.price else None
 
 
 def prices_version(row: PriceRow | None) -> str:
     """Which edition of the price lists `row` is of; None asks for the bundled ones."""
-    return (row and row.edition) or version()
+    return (row and row.revision) or version()
 
 
-def minute(at: datetime | None = None) -> int:
+def to_minute(at: datetime | None = None) -> int:
     """Minutes since 1970 of `at` (UTC where naive) or of now."""
     return int((at.replace(tzinfo=at.tzinfo or UTC).timestamp() if at else time.time()) // 60)
 
@@ -169,7 +170,7 @@ _NO_RATE = "The price list prices this model, but not this kind of usage."
 _INFERRED = "The price is that of a wider name or of the maker, not of exactly this model and host."
 
 
-def _unknown(
+def _make_unknown_quote(
     model: CatalogModel, reason: str, tier: ServiceTier = "standard", unpriced: tuple[Bucket, ...] = ()
 ) -> Quote:
     return Quote(None, (), "unknown", prices_version(model.price), tier, unpriced, reason)
@@ -181,7 +182,7 @@ _FREE = Rate(1_000_000, ((-1, Decimal(0)),))
 """OpenRouter's `:free` routes are listed by name, without prices."""
 
 @lru_cache(4096)
-def _rates(row: PriceRow, tier: ServiceTier, at_minute: int) -> Mapping[Bucket, Rate]:
+def _read_rates(row: PriceRow, tier: ServiceTier, at_minute: int) -> Mapping[Bucket, Rate]:
     """The rate of each bucket at a minute since 1970; empty where the row has no prices for the tier then.
 
     No list changes prices within a minute; remembering by minute makes dated and time-of-day prices right.
@@ -199,15 +200,15 @@ def _rates(row: PriceRow, tier: ServiceTier, at_minute: int) -> Mapping[Bucket, 
         return MappingProxyType(dict.fromkeys(_USAGE_KEYS, _FREE))
     rates: dict[Bucket, Rate] = {}
     for bucket, usage_key in _USAGE_KEYS.items():
-        for price_key, per in _price_keys(usage_key):
+        for price_key, per in _find_price_keys(usage_key):
             price = getattr(prices, price_key)
             if price is not None:
-                rates[bucket] = Rate(per, _steps(price))
+                rates[bucket] = Rate(per, _read_steps(price))
                 break
     return MappingProxyType(rates)
 
 
-def _steps(price: object) -> tuple[tuple[int, Decimal], ...]:
+def _read_steps(price: object) -> tuple[tuple[int, Decimal], ...]:
     if isinstance(price, Decimal):
         return ((-1, price),)
     tiers = sorted((tier.start, tier.price) for tier in price.tiers)  # type: ignore[attr-defined]
@@ -215,7 +216,7 @@ def _steps(price: object) -> tuple[tuple[int, Decimal], ...]:
 
 
 @cache
-def _price_keys(usage_key: str) -> tuple[tuple[str, int], ...]:
+def _find_price_keys(usage_key: str) -> tuple[tuple[str, int], ...]:
     """(price key, units it is for) of a unit and its ancestors, the most specific first."""
     from genai_prices.data_units import unit_data  # noqa: PLC0415 - see service.catalog.listing
 

@@ -18,7 +18,7 @@ INPUT_BUCKETS: tuple[InputBucket, ...] = get_args(InputBucket)
 OUTPUT_BUCKETS: tuple[OutputBucket, ...] = get_args(OutputBucket)
 BUCKETS: tuple[Bucket, ...] = (*INPUT_BUCKETS, *OUTPUT_BUCKETS, *get_args(OtherBucket))
 
-MOST = 10**15
+MAX_AMOUNT = 10**15
 """Largest number accepted in a bucket: what is larger is a mistake, and sums stay exact."""
 
 
@@ -38,6 +38,6 @@ class Usage:
         return sum(self.buckets.get(bucket, 0) for bucket in OUTPUT_BUCKETS)
 
 
-def usage_of(numbers: Mapping[Bucket, int]) -> Usage:
+def make_usage(numbers: Mapping[Bucket, int]) -> Usage:
     """Usage in the order of BUCKETS, without the zeros of `numbers`: a bucket nothing is in needs no price."""
     return Usage({bucket: number for bucket in BUCKETS if (number := numbers.get(bucket))})

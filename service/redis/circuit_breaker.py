@@ -11,7 +11,7 @@ LONGEST_PAUSE_SECONDS = 8.0
 """The pause doubles with each failure in a row; a Redis that comes back is noticed this late at most."""
 
 
-class Breaker:
+class CircuitBreaker:
     """Closed: everybody may ask. Open: nobody may. After a pause one probe is due (half-open): its success closes,
     its failure makes the pause longer. The pause is forgotten once something other than a probe succeeded."""
 

@@ -172,14 +172,14 @@ _OPENERS: Mapping[Kind, Callable[[RedisAddress, float, int], Client]] = {
 # ---------------------------------------------------------------- errors
 
 
-def redis_errors() -> tuple[type[Exception], ...]:
+def load_redis_errors() -> tuple[type[Exception], ...]:
     """Everything that a client may raise."""
     from redis.exceptions import RedisClusterException, RedisError  # noqa: PLC0415
 
     return (RedisError, RedisClusterException, OSError)
 
 
-def reason_of(error: Exception) -> Reason:
+def classify_error(error: Exception) -> Reason:
     """Why; a word of a closed set, for an error's message may quote a key or an address."""
     from redis import exceptions as known  # noqa: PLC0415
 

@@ -13,24 +13,24 @@ from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import ResponseError
 from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
-FORSAKEN = "NOREPLICAS"
+NO_REPLICAS = "NOREPLICAS"
 """How the refusal of a master begins that not enough replicas follow."""
 
 
-class _Leaving(SentinelManagedConnection):
+class _MasterConnection(SentinelManagedConnection):
     def read_response(self, *args: Any, **more: Any) -> Any:
         try:
             return super().read_response(*args, **more)
         except ResponseError as error:
-            if not str(error).startswith(FORSAKEN):
+            if not str(error).startswith(NO_REPLICAS):
                 raise
             self.disconnect()  # type: ignore[no-untyped-call]
             raise NotConnected("no replica follows this master: there may be another one") from None
 
 
-class PlainConnection(_Leaving):
+class PlainConnection(_MasterConnection):
     """Without TLS."""
 
 
-class TlsConnection(_Leaving, SentinelManagedSSLConnection):
+class TlsConnection(_MasterConnection, SentinelManagedSSLConnection):
     """With TLS."""

@@ -33,7 +33,7 @@ from service.types.prompt import (
 from service.types.rendering import (
     FEATURES,
     SECTIONS,
-    Before,
+    CountedPrefix,
     Doubt,
     Edge,
     Feature,
@@ -52,8 +52,8 @@ from service.types.value import (
 __all__ = [
     "FEATURES",
     "SECTIONS",
-    "Before",
     "CountRequest",
+    "CountedPrefix",
     "Document",
     "Doubt",
     "Edge",

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Literal
 
 from service.types.prompt import Prompt
-from service.types.rendering import Before, Doubt, Feature, Section, Uncounted, Warned
+from service.types.rendering import CountedPrefix, Doubt, Feature, Section, Uncounted, Warned
 from service.types.value import value
 
 Method = Literal["exact", "calibrated", "estimate"]
@@ -21,14 +21,14 @@ class CountRequest:
     One of `model_ref` and `tokenizer` is set. `single` says that the caller sent one text, not a list.
     `special_tokens` is "parse" where special-token strings in texts are to be read as such; `add_special_tokens` adds
     what the tokenizer's own post-processor adds (a bos). `path` prefixes the fields named in errors (batch items).
-    `guessed` says that the tokenizer stands in for models it may not be the one of: an estimate at best. Where `before`
+    `guessed` says that the tokenizer stands in for models it may not be the one of: an estimate at best. Where `prefix`
     is given, the prompt is only what is newer.
     """
 
     model_ref: str | None = None
     tokenizer: str | None = None
     prompt: Prompt | None = None
-    before: Before | None = None
+    prefix: CountedPrefix | None = None
     texts: tuple[str, ...] | None = None
     single: bool = True
     special_tokens: Literal["text", "parse"] = "text"

@@ -95,7 +95,7 @@ class Rendering:
 
 
 @value
-class Before:
+class CountedPrefix:
     """What all of a prompt but its newest messages came to, when it was counted; `details` are tokens by section."""
 
     details: tuple[tuple[Section, int], ...] = ()

@@ -103,7 +103,7 @@ def test_check_says_why_it_cannot_decide() -> None:
     assert len(answer["reasons"]) == 2
     with pytest.raises(UnknownModel) as caught:
         _ask("check_budget", {"model": "gtp-4o", "text": "hello"})
-    assert caught.value.near[0] == "gpt-4o"
+    assert caught.value.suggestions[0] == "gpt-4o"
 
 
 @pytest.mark.parametrize("cost", ["0.05", 0.05, "5e-2"])

@@ -631,12 +631,12 @@ async def test_where_other_bodies_hold_all_there_is_it_is_refused_the_long_way()
     twin = Twin(max_body_bytes=1_024, inflight_bytes=1_024)
     body = body_of(HELLO)
     for free, answered in ((len(body), True), (len(body) - 1, False)):
-        holds = [app.state.parts.budget.hold() for app in twin.apps]
-        for hold in holds:
-            hold.take(1_024 - free)
+        shares = [app.state.parts.budget.reserve() for app in twin.apps]
+        for share in shares:
+            share.take(1_024 - free)
         assert (await twin.ask(Sent(body=body)) is not None) == answered
-        for hold in holds:
-            hold.__exit__()
+        for share in shares:
+            share.__exit__()
     assert await twin.ask(Sent(body=body)) is not None
 
 

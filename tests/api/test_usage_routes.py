@@ -25,7 +25,7 @@ OPENAI_USAGE = {
 }
 
 
-async def usage_of(client: httpx.AsyncClient, **query: str) -> Any:
+async def make_usage(client: httpx.AsyncClient, **query: str) -> Any:
     answer = await client.get("/v1/usage", params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -41,7 +41,7 @@ async def test_counts_of_every_wire_show_up() -> None:
         assert batch.json()["failed"] == 1
         await client.post("/v1/countTokens", json={"model": "no-such-model", "text": "hello"})
         await client.post("/v1/countTokens", json={"tokenizer": "o200k_base", "text": "hello"})
-        found = await usage_of(client, group_by="model,project")
+        found = await make_usage(client, group_by="model,project")
     rows = {row["model"]: row for row in found["rows"]}
     assert set(rows) == {"gpt-4o", "claude-sonnet-4-5", "tokenizer:o200k_base"}
     assert (rows["gpt-4o"]["calls"], rows["gpt-4o"]["input_tokens"]) == (3, 3 * native)
@@ -56,7 +56,7 @@ async def test_counts_of_every_wire_show_up() -> None:
 
 async def test_what_one_of_several_workers_remembers_is_a_part() -> None:
     async with client_of(make_app(workers=2)) as client:
-        assert (await usage_of(client))["complete"] is False
+        assert (await make_usage(client))["complete"] is False
         assert (await client.get("/v1/usage/drift")).json()["complete"] is False
 
 
@@ -66,7 +66,7 @@ async def test_answers_given_again_and_decisions() -> None:
     async with client_of(make_app()) as client:
         tokens = [(await client.post("/v1/countTokens", json=body)).json()["input_tokens"] for _ in range(3)]
         await client.post("/v1/compare", json={"models": ["gpt-4o", "claude-opus-4-1"], "text": "hello"})
-        found = await usage_of(client)
+        found = await make_usage(client)
     assert (found["total"]["calls"], found["total"]["input_tokens"]) == (3, sum(tokens))
 
 
@@ -74,8 +74,8 @@ async def test_a_project_is_one_of_those_configured() -> None:
     async with client_of(make_app(projects=("team-a",))) as client:
         for project in ("team-a", "team-b", ""):
             await client.post("/v1/countTokens", json=CHAT, headers={"X-Tallystick-Project": project})
-        found = await usage_of(client, group_by="project")
-        alone = await usage_of(client, group_by="", project="team-a")
+        found = await make_usage(client, group_by="project")
+        alone = await make_usage(client, group_by="", project="team-a")
     assert [(row["project"], row["calls"]) for row in found["rows"]] == [("default", 2), ("team-a", 1)]
     assert [row["calls"] for row in alone["rows"]] == [1]
 
@@ -83,7 +83,7 @@ async def test_a_project_is_one_of_those_configured() -> None:
 async def test_a_bill_with_a_count_of_its_own() -> None:
     async with client_of(make_app()) as client:
         taken = await client.post("/v1/usage", json={"model": "gpt-4o", "usage": OPENAI_USAGE, "counted_tokens": 98})
-        found = await usage_of(client, group_by="model")
+        found = await make_usage(client, group_by="model")
         drift = (await client.get("/v1/usage/drift")).json()
         shown = (await client.get("/metrics")).text
     # 60 new at 2.50, 40 cached at 1.25, 20 out at 10.00 dollars a million
@@ -109,7 +109,7 @@ async def test_a_bill_with_its_request_is_counted_now() -> None:
         taken = await client.post("/v1/usage", json={
             **CHAT, "usage": {"prompt_tokens": tokens, "completion_tokens": 1},
         })
-        found = await usage_of(client, group_by="")
+        found = await make_usage(client, group_by="")
         (family,) = (await client.get("/v1/usage/drift")).json()["families"]
     assert (taken.json()["counted_tokens"], taken.json()["difference"]) == (tokens, 0)
     assert (family["method"], family["exact"]) == ("exact", 1)
@@ -133,10 +133,10 @@ async def test_a_bill_of_yesterday() -> None:
             "model": "gpt-4o", "usage": OPENAI_USAGE, "at": yesterday.isoformat(),
         })
         assert answer.status_code == 200, answer.text
-        today = await usage_of(client)
-        both = await usage_of(client, **{"from": yesterday.date().isoformat()})
+        today = await make_usage(client)
+        both = await make_usage(client, **{"from": yesterday.date().isoformat()})
         hour = {"from": yesterday.isoformat(), "group_by": "hour", "time_zone": "Asia/Kolkata"}
-        clock = await usage_of(client, **hour)
+        clock = await make_usage(client, **hour)
     assert today["rows"] == []
     assert both["total"]["billed_calls"] == 1
     assert clock["rows"][0]["start"].endswith("+05:30")
@@ -212,7 +212,7 @@ async def test_bills_that_make_no_sense(change: dict[str, Any], status: int, fie
     body = {"model": "gpt-4o", "usage": OPENAI_USAGE} | change
     async with client_of(make_app()) as client:
         answer = await client.post("/v1/usage", json={key: value for key, value in body.items() if value is not None})
-        found = await usage_of(client)
+        found = await make_usage(client)
     assert (answer.status_code, answer.json()["error"]["field"]) == (status, field), answer.text
     assert found["total"]["billed_calls"] == 0
 
@@ -226,7 +226,7 @@ def _keys(value: Any) -> Any:
 async def test_examples_have_the_shape_of_answers() -> None:
     async with client_of(make_app()) as client:
         taken = (await client.post("/v1/usage", json=EXAMPLES["bill"])).json()
-        found = await usage_of(client, group_by="day,model,project", time_zone="Asia/Kolkata")
+        found = await make_usage(client, group_by="day,model,project", time_zone="Asia/Kolkata")
         drift = (await client.get("/v1/usage/drift")).json()
     assert taken == {**EXAMPLES["taken"], "kept_in": "memory"}
     assert _keys(found) == _keys(EXAMPLES["usage"])

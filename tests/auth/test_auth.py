@@ -103,9 +103,9 @@ async def test_every_route_needs_its_scope_and_no_other(door: Door, client: http
         )
         for scope, key in keys.items():
             status = (await client.request(method, path, headers=bearer(key))).status_code
-            opens = scope in (needed, ADMIN)
-            assert (status not in (401, 403)) == opens, (method, path, scope, status)
-            assert opens or status == 403, (method, path, scope, status)
+            allows = scope in (needed, ADMIN)
+            assert (status not in (401, 403)) == allows, (method, path, scope, status)
+            assert allows or status == 403, (method, path, scope, status)
 
 
 def test_every_route_has_a_scope_of_its_own_and_every_row_is_used(door: Door) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from service.auth.key_store import FileStore, KeyStore, RedisStore
-from service.auth.keys import KEY, Key, KeyRing, KeyStoreError, digest_of, key_from_json, key_to_json, make_key
+from service.auth.keys import KEY, Key, KeyRing, KeyStoreError, hash_key, key_from_json, key_to_json, make_key
 from service.cli.keys import parse_expiry
 from service.cli.main import main
 from service.errors import InvalidRequest
@@ -60,9 +60,9 @@ def test_the_last_moment_of_a_key() -> None:
 
 def test_scopes_and_admin() -> None:
     _, key = make_key("a", ["count", "usage"])
-    assert [scope for scope in ("count", "tokenize", "usage", "admin") if key.opens(scope)] == ["count", "usage"]
+    assert [scope for scope in ("count", "tokenize", "usage", "admin") if key.allows(scope)] == ["count", "usage"]
     _, admin = make_key("a", ["admin"])
-    assert all(admin.opens(scope) for scope in ("count", "budgets", "metrics", "admin"))
+    assert all(admin.allows(scope) for scope in ("count", "budgets", "metrics", "admin"))
 
 
 def test_json_keeps_everything() -> None:
@@ -200,7 +200,7 @@ def test_the_command_adds_lists_and_revokes(tmp_path: Path, capsys: pytest.Captu
     _, other, _ = run(capsys, "add", "team-a", "--file", file)
     _, listed, _ = run(capsys, "list", "--file", file)
     assert text.strip() not in listed
-    assert digest_of(text.strip()).hex() not in listed
+    assert hash_key(text.strip()).hex() not in listed
     assert re.search(r"team-a\t[0-9a-f]{12}\tcount\t100\tdefault\t", listed)
     _, as_json, _ = run(capsys, "list", "--file", file, "--json")
     assert {row["name"]: row["scopes"] for row in json.loads(as_json)}["team-a"]

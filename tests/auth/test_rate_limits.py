@@ -14,7 +14,7 @@ import pytest
 
 from service.api.request_log import Exchange
 from service.auth import rate_limits
-from service.auth.rate_limits import MINUTE, RateLimiter, Rates, WindowCounts, name_client, window_of
+from service.auth.rate_limits import MINUTE, RateLimiter, Rates, WindowCounts, find_window, name_client
 from service.auth.rate_store import RateStore
 from service.errors import RateLimited
 from tests.api.test_app import wire_of
@@ -44,15 +44,15 @@ def test_who_calls(client: Any, who: str) -> None:
 
 def test_a_minute_is_a_minute_and_begins_for_each_at_a_second_of_its_own() -> None:
     for who in ("key:a", "ip:1.2.3.4"):
-        windows = [window_of(who, "requests", now) for now in range(1_000, 1_000 + 10 * MINUTE)]
+        windows = [find_window(who, "requests", now) for now in range(1_000, 1_000 + 10 * MINUTE)]
         runs = [len(list(run)) for _, run in itertools.groupby(windows, key=lambda window: window.key)]
         assert runs[1:-1] == [MINUTE] * (len(runs) - 2)
         assert {window.ends_in for window in windows} == set(range(1, MINUTE + 1))
         for window, after in itertools.pairwise(windows):
             assert (after.key != window.key) == (window.ends_in == 1)
-    starts = {window_of(f"key:{i}", "requests", 0).ends_in for i in range(300)}
+    starts = {find_window(f"key:{i}", "requests", 0).ends_in for i in range(300)}
     assert len(starts) > 50
-    assert window_of("a", "requests", 0).key != window_of("a", "tokens", 0).key != window_of("b", "tokens", 0).key
+    assert find_window("a", "requests", 0).key != find_window("a", "tokens", 0).key != find_window("b", "tokens", 0).key
 
 
 def test_counts_in_memory_live_for_their_window_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ async def passes(limiter: RateLimiter, who: str, rates: Rates) -> bool:
 async def test_so_many_requests_pass_in_a_minute_and_again_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     limiter, rates = RateLimiter(Rates()), Rates(requests=3)
-    clock.now += window_of("a", "requests").ends_in  # a minute begins
+    clock.now += find_window("a", "requests").ends_in  # a minute begins
     for _ in range(3):
         assert [await passes(limiter, "a", rates) for _ in range(5)] == [True, True, True, False, False]
         assert await passes(limiter, "b", Rates(requests=1))
@@ -127,22 +127,22 @@ async def test_exactly_all_tokens_used_is_used_up() -> None:
 async def test_what_is_left_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     limiter, rates = RateLimiter(Rates()), Rates(requests=2, tokens=50)
-    told = []
+    headers_seen = []
     for number in range(3):
         exchange = Exchange("id")
         with pytest.raises(RateLimited) if number == 2 else nullcontext() as caught:
             await limiter.take("a", rates, exchange)
-        told.append(exchange.headers)
+        headers_seen.append(exchange.headers)
         await limiter.charge("a", rates, 20)
     assert caught is not None
-    assert caught.value.retry_after == window_of("a", "requests").ends_in
-    ends = {kind: window_of("a", kind).ends_in for kind in ("requests", "tokens")}
-    assert [dict(headers)[b"ratelimit-remaining"] for headers in told] == [b"1", b"0", b"0"]
-    assert (b"ratelimit-policy", b'"requests";q=2;w=60') in told[0]
-    assert (b"ratelimit-policy", b'"tokens";q=50;w=60') in told[0]
-    assert (b"ratelimit", b'"requests";r=1;t=%d' % ends["requests"]) in told[0]
-    assert (b"ratelimit", b'"tokens";r=30;t=%d' % ends["tokens"]) in told[1]
-    assert dict(told[0])[b"ratelimit-limit"] == b"2"
+    assert caught.value.retry_after == find_window("a", "requests").ends_in
+    ends = {kind: find_window("a", kind).ends_in for kind in ("requests", "tokens")}
+    assert [dict(headers)[b"ratelimit-remaining"] for headers in headers_seen] == [b"1", b"0", b"0"]
+    assert (b"ratelimit-policy", b'"requests";q=2;w=60') in headers_seen[0]
+    assert (b"ratelimit-policy", b'"tokens";q=50;w=60') in headers_seen[0]
+    assert (b"ratelimit", b'"requests";r=1;t=%d' % ends["requests"]) in headers_seen[0]
+    assert (b"ratelimit", b'"tokens";r=30;t=%d' % ends["tokens"]) in headers_seen[1]
+    assert dict(headers_seen[0])[b"ratelimit-limit"] == b"2"
 
 
 async def test_no_limit_takes_nothing_and_tells_nothing() -> None:
@@ -318,7 +318,7 @@ async def test_a_burst_leaves_few_connections_to_redis_open() -> None:
         await asyncio.gather(*(limiter.take(f"ip:{i}", Rates(requests=10), Exchange("id")) for i in range(500)))
         info: Any = admin.info("clients")
         await limiter.close()
-    assert info["connected_clients"] <= rate_limits.AT_ONCE + 2  # and the one that asks
+    assert info["connected_clients"] <= rate_limits.MAX_CONCURRENT + 2  # and the one that asks
 
 
 async def test_those_who_wait_for_a_place_do_not_wait_for_a_store_that_fails() -> None:
@@ -341,4 +341,4 @@ async def test_those_who_wait_for_a_place_do_not_wait_for_a_store_that_fails() -
     began = time.monotonic()
     await asyncio.gather(*(limiter.take("ip:1", Rates(requests=1_000), Exchange("id")) for _ in range(200)))
     assert time.monotonic() - began < 0.5  # in turns it would be 1.25 s
-    assert store.asked <= rate_limits.AT_ONCE
+    assert store.asked <= rate_limits.MAX_CONCURRENT

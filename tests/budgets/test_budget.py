@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.budgets.budget import Finding, Limit, check_budget
 from service.catalog import resolve
 from service.pricing.prices import quote
-from service.pricing.usage import usage_of
+from service.pricing.usage import make_usage
 from service.types import TokenCount, Uncounted
 
 
@@ -127,5 +127,5 @@ def test_largest_output_fits_and_one_more_does_not(model_ref: str, tokens: int, 
 def test_money_needed_is_the_quote(tokens: int, output: int) -> None:
     model = resolve("claude-haiku-5-5")
     verdict = check_budget(_count(tokens), model, Limit(max_output_tokens=output, max_cost_usd=Decimal(1)))
-    expected = quote(model, usage_of({"input": tokens, "output": output})).total
+    expected = quote(model, make_usage({"input": tokens, "output": output})).total
     assert _by_name(verdict.findings)["max_cost_usd"].needed == expected

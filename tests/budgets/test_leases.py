@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.budgets.leases import MemoryLeases, Reservation, dollars, nanos
-from service.budgets.named import MOST, NANOS, Budget, Span, find_budget, read_budgets
+from service.budgets.leases import MemoryLeases, Reservation, to_dollars, to_nanodollars
+from service.budgets.named import MAX_AMOUNT, NANOS, Budget, Span, find_budget, read_budgets
 from service.catalog import CatalogFileError
 from service.counting.counter import Counter
 from service.errors import InvalidRequest, NotFound
@@ -55,9 +55,9 @@ def test_reserve_settle_release() -> None:
     assert second.granted
     assert second.state.remaining == 0
     closed = leases.settle(TOKENS, _lease_id(first), 250)
-    assert (closed.state.spent, closed.state.held, closed.state.remaining) == (250, 400, 350)
+    assert (closed.state.spent, closed.state.reserved, closed.state.remaining) == (250, 400, 350)
     closed = leases.release(TOKENS, _lease_id(second))
-    assert (closed.state.spent, closed.state.held, closed.state.remaining) == (250, 0, 750)
+    assert (closed.state.spent, closed.state.reserved, closed.state.remaining) == (250, 0, 750)
 
 
 def test_refusal_says_when_to_come_again() -> None:
@@ -81,7 +81,7 @@ def test_hundred_parallel_reserves_one_wins() -> None:
     with ThreadPoolExecutor(100) as pool:
         answers = list(pool.map(reserve, range(100)))
     assert sum(answer.granted for answer in answers) == 1
-    assert leases.state(TOKENS).held == 600
+    assert leases.state(TOKENS).reserved == 600
 
 
 def test_expired_lease_is_given_back_and_charged_when_settled_late() -> None:
@@ -121,7 +121,7 @@ def test_settling_more_than_reserved_is_charged_in_full() -> None:
     assert not leases.reserve(TOKENS, 0).granted
 
 
-@pytest.mark.parametrize("amount", [-1, MOST + 1])
+@pytest.mark.parametrize("amount", [-1, MAX_AMOUNT + 1])
 def test_impossible_amount_is_refused(amount: int) -> None:
     with pytest.raises(InvalidRequest):
         MemoryLeases().reserve(TOKENS, amount)
@@ -151,15 +151,15 @@ def test_spent_and_held_are_what_a_plain_book_says(steps: list[tuple[str, int]])
     """Against a slow twin: a list of every lease, summed anew at each step."""
     clock = Clock(datetime(2026, 11, 15, 0, 0, 0, tzinfo=UTC))
     leases = MemoryLeases(clock)
-    book: list[Row] = []
+    rows: list[Row] = []
     for what, number in steps:
-        open_ = [row for row in book if row.open]
+        open_ = [row for row in rows if row.open]
         if what == "reserve":
-            held = sum(row.amount for row in open_ if row.expires > clock.now)
+            reserved = sum(row.amount for row in open_ if row.expires > clock.now)
             answer = leases.reserve(TOKENS, number)
-            assert answer.granted == (number <= 1_000 - sum(row.billed for row in book) - held)
+            assert answer.granted == (number <= 1_000 - sum(row.billed for row in rows) - reserved)
             if answer.granted:
-                book.append(Row(_lease_id(answer), number, clock.now + timedelta(seconds=600)))
+                rows.append(Row(_lease_id(answer), number, clock.now + timedelta(seconds=600)))
         elif what == "wait":
             clock.move(seconds=number)
         elif open_:
@@ -169,8 +169,8 @@ def test_spent_and_held_are_what_a_plain_book_says(steps: list[tuple[str, int]])
             closed = leases.settle(TOKENS, row.lease_id, number) if settle else leases.release(TOKENS, row.lease_id)
             assert closed.late == (row.expires <= clock.now)
         state = leases.state(TOKENS)
-        assert state.spent == sum(row.billed for row in book)
-        assert state.held == sum(row.amount for row in book if row.open and row.expires > clock.now)
+        assert state.spent == sum(row.billed for row in rows)
+        assert state.reserved == sum(row.amount for row in rows if row.open and row.expires > clock.now)
 
 
 # ---------------------------------------------------------------- periods
@@ -228,7 +228,7 @@ def test_new_day_starts_afresh_and_old_leases_are_charged_to_their_own() -> None
     fresh = leases.reserve(TOKENS, 1_000)
     assert fresh.granted
     closed = leases.settle(TOKENS, lease_id, 900)
-    assert (closed.late, closed.state.spent, closed.state.held) == (False, 0, 1_000)
+    assert (closed.late, closed.state.spent, closed.state.reserved) == (False, 0, 1_000)
     clock.move(hours=-1)
     assert leases.state(TOKENS).spent == 900
 
@@ -246,9 +246,9 @@ def test_budget_in_all_never_starts_afresh() -> None:
 
 
 def test_money_is_billionths_reserved_upwards() -> None:
-    assert nanos(Decimal("0.0000000001"), upwards=True) == 1
-    assert nanos(Decimal("0.0000000001"), upwards=False) == 0
-    assert dollars(nanos(Decimal("12.345678901"), upwards=False)) == Decimal("12.345678901")
+    assert to_nanodollars(Decimal("0.0000000001"), upwards=True) == 1
+    assert to_nanodollars(Decimal("0.0000000001"), upwards=False) == 0
+    assert to_dollars(to_nanodollars(Decimal("12.345678901"), upwards=False)) == Decimal("12.345678901")
 
 
 # ---------------------------------------------------------------- the file
@@ -270,7 +270,7 @@ def test_budgets_are_read_from_the_file(file: Path) -> None:
         "ci": Budget("ci", "tokens", 2_000_000, "month", ZoneInfo("UTC"), 600),
     }
     assert find_budget(budgets, "ci").limit == 2_000_000
-    assert budgets["team-a"].limit == nanos(Decimal("12.5"), upwards=True) == Decimal("12.5") * NANOS
+    assert budgets["team-a"].limit == to_nanodollars(Decimal("12.5"), upwards=True) == Decimal("12.5") * NANOS
     with pytest.raises(NotFound):
         find_budget(budgets, "team-b")
 
@@ -320,7 +320,7 @@ def test_amounts_in_another_unit_are_kept_apart() -> None:
     leases = MemoryLeases()
     tokens, money = Budget("a", "tokens", 1_000), Budget("a", "usd", 1_000)
     leases.reserve(tokens, 600)
-    assert (leases.state(tokens).held, leases.state(money).held) == (600, 0)
+    assert (leases.state(tokens).reserved, leases.state(money).reserved) == (600, 0)
 
 
 def test_zones_are_known_on_a_machine_without_any(file: Path) -> None:

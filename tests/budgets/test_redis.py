@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.budgets.leases import BudgetState, Closing, Leases, MemoryLeases, Reservation
-from service.budgets.named import MOST, Budget
+from service.budgets.named import MAX_AMOUNT, Budget
 from service.budgets.redis import RedisLeases
 from service.errors import NotFound, Overloaded
 from service.redis.client import open_redis, parse_redis_url
@@ -93,14 +93,14 @@ def test_what_redis_hears_twice_is_done_once(socket: Path) -> None:
 
     leases = RedisLeases(lambda: Twice(_client(socket)), f"test{next(PREFIXES)}", Clock())  # type: ignore[arg-type]
     reserved = leases.reserve(TOKENS, 600)
-    assert (reserved.state.held, reserved.state.remaining) == (600, 400)
+    assert (reserved.state.reserved, reserved.state.remaining) == (600, 400)
     assert reserved.expires_at is not None
     closing = leases.settle(TOKENS, _id(reserved), 500)
     assert (closing.repeated, closing.billed) == (True, 500)
-    assert (closing.state.spent, closing.state.held) == (500, 0)
+    assert (closing.state.spent, closing.state.reserved) == (500, 0)
     lost = leases.reserve(TOKENS, 500)
     assert leases.reserve(TOKENS, 1).lease_id is None  # nothing is left
-    assert leases.release(TOKENS, _id(lost)).state.held == 0
+    assert leases.release(TOKENS, _id(lost)).state.reserved == 0
 
 
 def test_a_redis_that_does_not_know_the_script_gets_it(socket: Path) -> None:
@@ -126,7 +126,7 @@ def test_reserve_settle_release(socket: Path) -> None:
     refused = leases.reserve(TOKENS, 1)
     assert (refused.granted, refused.retry_at is not None) == (False, True)
     closed = leases.settle(TOKENS, _id(first), 250)
-    assert (closed.state.spent, closed.state.held, closed.reserved, closed.late) == (250, 400, 600, False)
+    assert (closed.state.spent, closed.state.reserved, closed.reserved, closed.late) == (250, 400, 600, False)
     again = leases.settle(TOKENS, _id(first), 999)
     assert (again.repeated, again.billed, again.state.spent) == (True, 250, 250)
     assert leases.release(TOKENS, _id(second)).state.remaining == 750
@@ -140,7 +140,7 @@ def test_hundred_parallel_reserves_of_four_clients_one_wins(socket: Path) -> Non
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda number: clients[number % 4].reserve(TOKENS, 600), range(100)))
     assert sum(answer.granted for answer in answers) == 1
-    assert shared.state(TOKENS).held == 600
+    assert shared.state(TOKENS).reserved == 600
 
 
 def test_expired_lease_is_given_back_and_charged_late(socket: Path) -> None:
@@ -148,7 +148,7 @@ def test_expired_lease_is_given_back_and_charged_late(socket: Path) -> None:
     lease_id = _id(leases.reserve(brief, 100))
     assert not leases.reserve(brief, 1).granted
     deadline = time.monotonic() + 5
-    while leases.state(brief).held and time.monotonic() < deadline:
+    while leases.state(brief).reserved and time.monotonic() < deadline:
         time.sleep(0.05)
     assert leases.reserve(brief, 40).granted
     closed = leases.settle(brief, lease_id, 90)
@@ -167,11 +167,11 @@ def test_period_of_the_lease_is_charged(socket: Path) -> None:
 
 
 def test_largest_amounts_are_exact(socket: Path) -> None:
-    leases, large = _leases(socket), Budget("large", "usd", MOST, "total")
-    lease_id = _id(leases.reserve(large, MOST - 1))
+    leases, large = _leases(socket), Budget("large", "usd", MAX_AMOUNT, "total")
+    lease_id = _id(leases.reserve(large, MAX_AMOUNT - 1))
     assert not leases.reserve(large, 2).granted
     assert leases.reserve(large, 1).granted
-    assert leases.settle(large, lease_id, MOST - 3).state.remaining == 2
+    assert leases.settle(large, lease_id, MAX_AMOUNT - 3).state.remaining == 2
 
 
 def test_without_redis_nothing_is_granted(tmp_path: Path) -> None:
@@ -199,15 +199,15 @@ def test_redis_that_fails_is_left_alone_for_a_while_and_found_again(socket: Path
     assert asked == 1
     down = False
     deadline = time.monotonic() + 5
-    while leases_held(leases) is None and time.monotonic() < deadline:
+    while read_reserved(leases) is None and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert [leases.reserve(TOKENS, 1).state.held for _ in range(3)] == [1, 2, 3]  # and not one at a time any more
+    assert [leases.reserve(TOKENS, 1).state.reserved for _ in range(3)] == [1, 2, 3]  # and not one at a time any more
     leases.close()
 
 
-def leases_held(leases: RedisLeases) -> int | None:
+def read_reserved(leases: RedisLeases) -> int | None:
     try:
-        return leases.state(TOKENS).held
+        return leases.state(TOKENS).reserved
     except Overloaded:
         return None
 
@@ -225,7 +225,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["reserve", "settle", "release"]), st
 
 def _plain(answer: Reservation | Closing) -> tuple[object, ...]:
     state: BudgetState = answer.state
-    seen: tuple[object, ...] = (state.spent, state.held)
+    seen: tuple[object, ...] = (state.spent, state.reserved)
     if isinstance(answer, Reservation):
         return (*seen, answer.granted, answer.retry_at is not None)
     return (*seen, answer.lease_state, answer.reserved, answer.billed, answer.late, answer.repeated)

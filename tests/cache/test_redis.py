@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from service.cache.redis import PREFIX, QUEUE, RedisCache
+from service.cache.redis import KEY_PREFIX, MAX_QUEUED, RedisCache
 from service.redis.client import open_redis, parse_redis_url
 from tests.support.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_sentinel, redis_server
 
@@ -20,7 +20,7 @@ SECRET = b"s" * 32
 SECONDS = 0.1
 
 
-class Told:
+class Events:
     """What the cache said."""
 
     def __init__(self) -> None:
@@ -38,12 +38,12 @@ class Told:
 
 
 @contextmanager
-def cache_at(url: str, secret: bytes = SECRET, ttl: int = 1000) -> Iterator[tuple[RedisCache, Told]]:
-    told = Told()
-    cache = RedisCache(lambda: open_redis(parse_redis_url(url), SECONDS), secret, ttl, told)
+def cache_at(url: str, secret: bytes = SECRET, ttl: int = 1000) -> Iterator[tuple[RedisCache, Events]]:
+    events = Events()
+    cache = RedisCache(lambda: open_redis(parse_redis_url(url), SECONDS), secret, ttl, events)
     cache.start()
     try:
-        yield cache, told
+        yield cache, events
     finally:
         cache.stop()
 
@@ -72,56 +72,56 @@ def keys(number: int) -> list[bytes]:
     return [bytes([i % 256, i // 256]) * 10 for i in range(number)]
 
 
-def put_and_wait(cache: RedisCache, told: Told, entries: Mapping[bytes, tuple[int, ...]]) -> None:
+def put_and_wait(cache: RedisCache, events: Events, entries: Mapping[bytes, tuple[int, ...]]) -> None:
     wait_for(lambda: cache.up)
     for key, counts in entries.items():
         cache.put(key, counts)
-    wait_for(lambda: told.writes["stored"] >= len(entries))
+    wait_for(lambda: events.writes["stored"] >= len(entries))
 
 
 def test_another_process_finds_what_was_put(url: str) -> None:
     entries = {key: (i, 2 * i, 2**32 - 1) for i, key in enumerate(keys(1200))}
-    with cache_at(url) as (cache, told):
-        put_and_wait(cache, told, entries)
-        assert told.writes == {"stored": 1200}
+    with cache_at(url) as (cache, events):
+        put_and_wait(cache, events, entries)
+        assert events.writes == {"stored": 1200}
         assert cache.waiting == 0
-    with cache_at(url) as (other, told):
+    with cache_at(url) as (other, events):
         wait_for(lambda: other.up)
         assert other.get_many([*keys(1200), b"unknown" * 3]) == entries
         assert other.get_many([b"unknown" * 3]) == {}
-        assert told.lookups == {"hit": 1, "miss": 1}
+        assert events.lookups == {"hit": 1, "miss": 1}
 
 
 def test_entries_end_within_a_tenth_of_the_time_to_live(server: RedisServer, url: str) -> None:
-    with cache_at(url, ttl=1000) as (cache, told), server.client() as client:
-        put_and_wait(cache, told, dict.fromkeys(keys(100), (1,)))
-        left = [client.ttl(PREFIX + key.hex().encode()) for key in keys(100)]
+    with cache_at(url, ttl=1000) as (cache, events), server.client() as client:
+        put_and_wait(cache, events, dict.fromkeys(keys(100), (1,)))
+        left = [client.ttl(KEY_PREFIX + key.hex().encode()) for key in keys(100)]
     assert 890 <= min(left) < 940
     assert 1060 < max(left) <= 1100
 
 
 def test_a_value_of_anybody_else_is_a_miss(server: RedisServer, url: str) -> None:
     good, foreign, short, moved, wrong_type = keys(5)
-    with cache_at(url, secret=b"other" * 4) as (cache, told):
-        put_and_wait(cache, told, {foreign: (5,)})
-    with cache_at(url) as (cache, told), server.client() as client:
-        put_and_wait(cache, told, {good: (7,)})
-        client.set(PREFIX + short.hex().encode(), b"12")
-        client.copy((PREFIX + good.hex().encode()).decode(), (PREFIX + moved.hex().encode()).decode())
+    with cache_at(url, secret=b"other" * 4) as (cache, events):
+        put_and_wait(cache, events, {foreign: (5,)})
+    with cache_at(url) as (cache, events), server.client() as client:
+        put_and_wait(cache, events, {good: (7,)})
+        client.set(KEY_PREFIX + short.hex().encode(), b"12")
+        client.copy((KEY_PREFIX + good.hex().encode()).decode(), (KEY_PREFIX + moved.hex().encode()).decode())
         assert cache.get_many([good, foreign, short, moved]) == {good: (7,)}
-        assert told.lookups == {"hit": 1, "garbage": 3}
-        client.lpush(PREFIX + wrong_type.hex().encode(), "x")
+        assert events.lookups == {"hit": 1, "garbage": 3}
+        client.lpush(KEY_PREFIX + wrong_type.hex().encode(), "x")
         assert cache.get_many([wrong_type, good]) == {}
-        assert told.lookups["failed"] == 1
+        assert events.lookups["failed"] == 1
         assert cache.get_many([good]) == {good: (7,)}, "a wrong type is one key's affair"
 
 
 def test_what_does_not_fit_the_queue_is_dropped_and_counted() -> None:
-    with cache_at("redis://127.0.0.1:1/0") as (cache, told):
-        for i in range(QUEUE + 5):
+    with cache_at("redis://127.0.0.1:1/0") as (cache, events):
+        for i in range(MAX_QUEUED + 5):
             cache.put(b"%020d" % i, (i,))
-        assert cache.waiting == QUEUE
-        assert told.writes == {"dropped": 5}
+        assert cache.waiting == MAX_QUEUED
+        assert events.writes == {"dropped": 5}
 
 
 # ---------------------------------------------------------------- failures
@@ -130,18 +130,18 @@ def test_what_does_not_fit_the_queue_is_dropped_and_counted() -> None:
 def test_a_refused_connection_is_a_miss_and_comes_back(server: RedisServer) -> None:
     with FaultyProxy(server.port) as proxy:
         proxy.fault = "refuse"
-        with cache_at(proxy.url) as (cache, told):
+        with cache_at(proxy.url) as (cache, events):
             wait_for(lambda: cache.reason == "refused")
             assert not cache.up
             assert cache.get_many(keys(3)) == {}
             proxy.fault = "none"
-            put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
+            put_and_wait(cache, events, dict.fromkeys(keys(3), (1,)))
             assert cache.reason is None
 
 
 def test_a_redis_that_hangs_costs_each_thread_one_timeout(server: RedisServer) -> None:
-    with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, told):
-        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
+    with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, events):
+        put_and_wait(cache, events, dict.fromkeys(keys(3), (1,)))
         proxy.fault = "hang"
         began = time.perf_counter()
         threads = [threading.Thread(target=lambda: cache.get_many(keys(3))) for _ in range(4)]
@@ -157,16 +157,16 @@ def test_a_redis_that_hangs_costs_each_thread_one_timeout(server: RedisServer) -
 
 
 def test_connections_that_were_cut_are_made_again(server: RedisServer) -> None:
-    with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, told):
-        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
+    with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, events):
+        put_and_wait(cache, events, dict.fromkeys(keys(3), (1,)))
         for _ in range(3):
             proxy.cut()
             wait_for(lambda: cache.up and len(cache.get_many(keys(3))) == 3)
 
 
 def test_a_slow_redis_is_known_to_be_slow(server: RedisServer) -> None:
-    with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, told):
-        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
+    with FaultyProxy(server.port) as proxy, cache_at(proxy.url) as (cache, events):
+        put_and_wait(cache, events, dict.fromkeys(keys(3), (1,)))
         assert cache.round_trip_seconds is not None
         assert cache.round_trip_seconds < 0.03
         proxy.fault = "delay"
@@ -177,20 +177,20 @@ def test_a_slow_redis_is_known_to_be_slow(server: RedisServer) -> None:
 
 
 def test_a_restarted_redis_is_used_again() -> None:
-    with redis_server() as server, cache_at(server.url) as (cache, told):
-        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
+    with redis_server() as server, cache_at(server.url) as (cache, events):
+        put_and_wait(cache, events, dict.fromkeys(keys(3), (1,)))
         server.stop()
         assert cache.get_many(keys(3)) == {}
         assert not cache.up
         server.start()
         wait_for(lambda: cache.up)
-        put_and_wait(cache, told, dict.fromkeys(keys(6), (2,)))
+        put_and_wait(cache, events, dict.fromkeys(keys(6), (2,)))
         assert cache.get_many(keys(3)) == dict.fromkeys(keys(3), (2,))
 
 
 def test_a_read_only_replica_still_answers(server: RedisServer) -> None:
-    with server.client() as client, cache_at(server.url) as (cache, told):
-        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
+    with server.client() as client, cache_at(server.url) as (cache, events):
+        put_and_wait(cache, events, dict.fromkeys(keys(3), (1,)))
         client.config_set("replica-serve-stale-data", "yes")
         client.replicaof("127.0.0.1", "1")
         try:
@@ -203,8 +203,8 @@ def test_a_read_only_replica_still_answers(server: RedisServer) -> None:
 
 
 def test_a_full_redis_still_answers(server: RedisServer) -> None:
-    with server.client() as client, cache_at(server.url) as (cache, told):
-        put_and_wait(cache, told, dict.fromkeys(keys(3), (1,)))
+    with server.client() as client, cache_at(server.url) as (cache, events):
+        put_and_wait(cache, events, dict.fromkeys(keys(3), (1,)))
         client.config_set("maxmemory", "1")
         try:
             cache.put(b"k" * 20, (1,))
@@ -220,8 +220,8 @@ def test_a_wrong_password_is_told_apart() -> None:
     with redis_server("--requirepass", "right") as server:
         with cache_at(f"redis://:wrong@127.0.0.1:{server.port}") as (cache, _):
             wait_for(lambda: cache.reason == "denied")
-        with cache_at(f"redis://:right@127.0.0.1:{server.port}") as (cache, told):
-            put_and_wait(cache, told, {b"k" * 20: (1,)})
+        with cache_at(f"redis://:right@127.0.0.1:{server.port}") as (cache, events):
+            put_and_wait(cache, events, {b"k" * 20: (1,)})
 
 
 # ---------------------------------------------------------------- other forms of Redis
@@ -231,8 +231,8 @@ def test_a_cluster_of_three_nodes() -> None:
     entries = {key: (i,) for i, key in enumerate(keys(300))}
     with redis_cluster() as nodes:
         url = f"redis+cluster://{','.join(f'127.0.0.1:{node.port}' for node in nodes)}"
-        with cache_at(url) as (cache, told):
-            put_and_wait(cache, told, entries)
+        with cache_at(url) as (cache, events):
+            put_and_wait(cache, events, entries)
             assert cache.get_many(keys(300)) == entries
             sizes = []
             for node in nodes:
@@ -248,8 +248,8 @@ def test_a_cluster_of_three_nodes() -> None:
 
 def test_a_master_found_by_its_sentinel() -> None:
     with redis_sentinel() as (_, port):
-        with cache_at(f"redis+sentinel://127.0.0.1:{port}/counts/0") as (cache, told):
-            put_and_wait(cache, told, {b"k" * 20: (1,)})
+        with cache_at(f"redis+sentinel://127.0.0.1:{port}/counts/0") as (cache, events):
+            put_and_wait(cache, events, {b"k" * 20: (1,)})
             assert cache.get_many([b"k" * 20]) == {b"k" * 20: (1,)}
         with cache_at(f"redis+sentinel://127.0.0.1:{port}/unknown") as (cache, _):
             wait_for(lambda: cache.reason == "refused")

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from service import catalog
-from service.cache.responses import LARGEST_REPLY_BYTES, REMEMBERED_FROM_BYTES, Replies
+from service.cache.responses import MAX_RESPONSE_BYTES, MIN_CACHED_BODY_BYTES, ResponseCache
 from tests.support.web import client_of, make_app
 
 PROSE = "the quick brown fox jumps over the lazy dog. " * 1_500
 
 
-class Told:
+class Events:
     def __init__(self) -> None:
         self.lookups: Counter[str] = Counter()
 
@@ -36,55 +36,55 @@ class Clock:
         return self.now
 
 
-def replies(max_bytes: int = 1 << 20) -> tuple[Replies[str], Told, Clock]:
-    told, clock = Told(), Clock()
-    return Replies(max_bytes, told, clock), told, clock
+def open_cache(max_bytes: int = 1 << 20) -> tuple[ResponseCache[str], Events, Clock]:
+    events, clock = Events(), Clock()
+    return ResponseCache(max_bytes, events, clock), events, clock
 
 
 def test_an_answer_is_kept_to_the_end_of_its_minute() -> None:
-    kept, told, clock = replies()
-    kept.keep(b"k", "answer", 10)
+    cache, events, clock = open_cache()
+    cache.keep(b"k", "answer", 10)
     clock.now = 659.9
-    assert kept.find(b"k") == "answer"
+    assert cache.find(b"k") == "answer"
     clock.now = 660.0
-    assert kept.find(b"k") is None
-    assert kept.bytes == 0
-    assert told.lookups == {"hit": 1, "miss": 1}
+    assert cache.find(b"k") is None
+    assert cache.bytes == 0
+    assert events.lookups == {"hit": 1, "miss": 1}
 
 
 def test_an_answer_is_forgotten_when_the_catalog_is_another() -> None:
-    kept, _, _ = replies()
-    kept.keep(b"k", "answer", 10)
+    cache, _, _ = open_cache()
+    cache.keep(b"k", "answer", 10)
     before = catalog.current()
     try:
         catalog.use(catalog.Catalog())
-        assert kept.find(b"k") is None
+        assert cache.find(b"k") is None
     finally:
         assert catalog.current() is not before
 
 
 def test_bytes_are_bounded_and_the_least_used_goes_first() -> None:
-    kept, _, _ = replies(max_bytes=10_000)
+    cache, _, _ = open_cache(max_bytes=10_000)
     for name in (b"a", b"b", b"c"):
-        kept.keep(name, "x", 700)
-    assert kept.find(b"a") == "x"
-    kept.keep(b"d", "x", 700)
-    assert kept.find(b"b") is None
-    assert kept.find(b"a") == "x"
-    assert kept.bytes <= 10_000
-    kept.keep(b"huge", "x", LARGEST_REPLY_BYTES + 1)
-    assert kept.find(b"huge") is None
+        cache.keep(name, "x", 700)
+    assert cache.find(b"a") == "x"
+    cache.keep(b"d", "x", 700)
+    assert cache.find(b"b") is None
+    assert cache.find(b"a") == "x"
+    assert cache.bytes <= 10_000
+    cache.keep(b"huge", "x", MAX_RESPONSE_BYTES + 1)
+    assert cache.find(b"huge") is None
 
 
 def test_parts_of_a_key_do_not_run_together() -> None:
-    kept, _, _ = replies()
-    keys = {kept.key(b"ab", b"c"), kept.key(b"a", b"bc"), kept.key(b"abc"), kept.key(b"abc", b"")}
+    cache, _, _ = open_cache()
+    keys = {cache.key(b"ab", b"c"), cache.key(b"a", b"bc"), cache.key(b"abc"), cache.key(b"abc", b"")}
     assert len(keys) == 4
-    assert kept.key(b"ab", b"c") in keys
+    assert cache.key(b"ab", b"c") in keys
 
 
 async def test_those_who_come_meanwhile_wait_for_the_same_answer() -> None:
-    kept, _, _ = replies()
+    cache, _, _ = open_cache()
     calls, go_on = 0, asyncio.Event()
 
     async def make() -> str:
@@ -93,7 +93,7 @@ async def test_those_who_come_meanwhile_wait_for_the_same_answer() -> None:
         await go_on.wait()
         return "answer"
 
-    waiting = [asyncio.create_task(kept.share(b"k", make)) for _ in range(5)]
+    waiting = [asyncio.create_task(cache.share(b"k", make)) for _ in range(5)]
     await asyncio.sleep(0)
     waiting[0].cancel()  # the first one's client has left: the others get their answer all the same
     await asyncio.sleep(0)
@@ -101,11 +101,11 @@ async def test_those_who_come_meanwhile_wait_for_the_same_answer() -> None:
     found = await asyncio.gather(*waiting[1:])
     assert found == [("answer", False)] * 4
     assert calls == 1
-    assert await kept.share(b"k", make) == ("answer", True)
+    assert await cache.share(b"k", make) == ("answer", True)
 
 
 async def test_a_failure_is_shared_and_not_kept() -> None:
-    kept, _, _ = replies()
+    cache, _, _ = open_cache()
 
     async def fail() -> str:
         await asyncio.sleep(0)
@@ -114,20 +114,20 @@ async def test_a_failure_is_shared_and_not_kept() -> None:
     async def work() -> str:
         return "answer"
 
-    found = await asyncio.gather(*(kept.share(b"k", fail) for _ in range(3)), return_exceptions=True)
+    found = await asyncio.gather(*(cache.share(b"k", fail) for _ in range(3)), return_exceptions=True)
     assert [type(one) for one in found] == [ValueError] * 3
-    assert await kept.share(b"k", work) == ("answer", True)
+    assert await cache.share(b"k", work) == ("answer", True)
 
 
 def test_only_what_looks_like_something_that_came_before_is_looked_for() -> None:
-    kept, _, clock = replies()
+    cache, _, clock = open_cache()
     body = bytes(range(256)) * 500
-    assert not kept.may_know(b"/a", body)
-    assert kept.may_know(b"/a", body)
+    assert not cache.may_have_seen(b"/a", body)
+    assert cache.may_have_seen(b"/a", body)
     for place, other in ((b"/b", body), (b"/a", body + b"x"), (b"/a", b"x" + body[1:]), (b"/a", body[:-1] + b"x")):
-        assert not kept.may_know(place, other)
+        assert not cache.may_have_seen(place, other)
     clock.now = 660.0
-    assert not kept.may_know(b"/a", body)
+    assert not cache.may_have_seen(b"/a", body)
 
 
 # ---------------------------------------------------------------- over HTTP
@@ -184,7 +184,7 @@ async def test_refusals_are_not_kept() -> None:
 
 
 async def test_text_plain_is_told_from_json_and_by_its_query() -> None:
-    text = '{"model": "gpt-4o", "text": "' + "a " * REMEMBERED_FROM_BYTES + '"}'
+    text = '{"model": "gpt-4o", "text": "' + "a " * MIN_CACHED_BODY_BYTES + '"}'
     async with client_of(make_app()) as client:
         counts = []
         for query, media in (("?model=gpt-4o", "text/plain"), ("?model=gpt-3.5-turbo", "text/plain"),

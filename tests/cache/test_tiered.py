@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from service.cache.base import Counts
-from service.cache.cost_model import MEASURED_FROM_CHARS, CountingCost
+from service.cache.cost_model import MIN_MEASURED_CHARS, CountingCost
 from service.cache.memory import MemoryCache
 from service.cache.tiered import AskWhen, TieredCache
 
@@ -61,10 +61,10 @@ def test_what_was_found_is_known_here_from_then_on() -> None:
 def test_costs_are_a_running_mean_of_what_is_long_enough_to_measure() -> None:
     costs = CountingCost()
     assert costs.predict("a", 10**9) == 0, "what was never measured is worth no round trip"
-    costs.took("a", MEASURED_FROM_CHARS - 1, 5.0)
-    assert costs.measured() == {}
-    costs.took("a", 10_000, 0.01)
+    costs.record("a", MIN_MEASURED_CHARS - 1, 5.0)
+    assert costs.list_costs() == {}
+    costs.record("a", 10_000, 0.01)
     assert costs.predict("a", 1_000_000) == pytest.approx(1.0)
-    costs.took("a", 10_000, 0.02)
+    costs.record("a", 10_000, 0.02)
     assert 1.0 < costs.predict("a", 1_000_000) < 1.5
     assert costs.predict("b", 1_000_000) == 0

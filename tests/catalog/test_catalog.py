@@ -84,7 +84,7 @@ def test_hostile_name_matches_nothing(ref: str) -> None:
     assert caught.value.field == "model"
     assert len(ref) < 8 or ref not in caught.value.message
     assert "tokenizer" in caught.value.message or "base model" in caught.value.message
-    for near in caught.value.near:
+    for near in caught.value.suggestions:
         assert resolve(near)
 
 
@@ -130,7 +130,7 @@ def test_rows_take_no_long_time_on_long_names() -> None:
 def test_near_names_come_first(ref: str, near: str) -> None:
     with pytest.raises(UnknownModel) as caught:
         resolve(ref)
-    assert near in caught.value.near[:2]
+    assert near in caught.value.suggestions[:2]
 
 
 @pytest.mark.parametrize("ref", ["grok-4", "x-ai/grok-4.7", "amazon.nova-pro-v1:0"])

@@ -49,7 +49,7 @@ def test_alias_is_a_whole_name_in_any_case(file: Path) -> None:
     assert (model.model_id, model.model_ref, model.match, model.rule) == ("gpt-4o", "our-CHAT", "alias", "own-alias")
     with pytest.raises(UnknownModel) as caught:
         mine.resolve("our-chat-2")
-    assert "our-chat" in caught.value.near
+    assert "our-chat" in caught.value.suggestions
 
 
 def test_own_model_is_counted_like_another_with_its_own_limits_and_prices(file: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from service.auth.rate_limits import AT_ONCE
+from service.auth.rate_limits import MAX_CONCURRENT
 from service.services import SPARE_CONNECTIONS, STORE_THREADS
 
 REPLICAS, WORKERS = 50, 2
@@ -51,7 +51,7 @@ def say_needs(shares: Sequence[Share], keeps: Keeps, say: Callable[[str], None])
         calls = rate * share.calls + workers * keeps.background
         say(f"{share.name:<44}{rate:>11,.0f}{calls:>14,.0f}{rate * share.redis / 1e6:>7.2f}"
             f"{rate * share.sent / 1e6:>7.1f}")
-    most = sum(threads + SPARE_CONNECTIONS for threads in POOLS) + AT_ONCE
+    most = sum(threads + SPARE_CONNECTIONS for threads in POOLS) + MAX_CONCURRENT
     say("A server of Redis has one core for this; what needs more than about 0.7 of it needs a cluster of masters.")
     say(f"connections: {workers * keeps.connections:,.0f} as measured ({keeps.connections:.0f} a worker), "
         f"{workers * most:,} at most ({most} a worker with {os.cpu_count()} threads)")

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from service.concurrency.periodic import Beat
+from service.concurrency.periodic import PeriodicTask
 
 
 def test_it_works_when_woken_and_once_at_the_end() -> None:
@@ -18,7 +18,7 @@ def test_it_works_when_woken_and_once_at_the_end() -> None:
         calls.append(1)
         done.release()
 
-    beat = Beat("test", 3600, work)
+    beat = PeriodicTask("test", 3600, work)
     beat.start()
     assert done.acquire(timeout=10)
     beat.wake()
@@ -35,7 +35,7 @@ def test_what_it_raises_is_logged_and_it_goes_on(caplog: pytest.LogCaptureFixtur
         twice.release()
         raise ValueError("secret text")
 
-    beat = Beat("test-beat", 0.01, work)
+    beat = PeriodicTask("test-beat", 0.01, work)
     with caplog.at_level(logging.ERROR, "tallystick"):
         beat.start()
         assert twice.acquire(timeout=10)
@@ -45,4 +45,4 @@ def test_what_it_raises_is_logged_and_it_goes_on(caplog: pytest.LogCaptureFixtur
 
 
 def test_one_that_was_never_started_stops() -> None:
-    Beat("test", 1, lambda: None).stop()
+    PeriodicTask("test", 1, lambda: None).stop()

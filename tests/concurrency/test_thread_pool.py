@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
-from service.concurrency.thread_pool import Workers
+from service.concurrency.thread_pool import ThreadPool
 from service.errors import DeadlineExceeded, Overloaded
 
 
 async def test_a_full_queue_refuses_at_once_and_takes_again_when_there_is_room() -> None:
-    workers = Workers(threads=1, queue=1)
+    workers = ThreadPool(threads=1, queue=1)
     gate = threading.Event()
     running = [asyncio.ensure_future(workers.run(gate.wait)) for _ in range(2)]
     await asyncio.sleep(0)
@@ -25,7 +25,7 @@ async def test_a_full_queue_refuses_at_once_and_takes_again_when_there_is_room()
 
 
 async def test_a_caller_that_leaves_keeps_its_place_until_its_thread_is_done() -> None:
-    workers = Workers(threads=1, queue=0)
+    workers = ThreadPool(threads=1, queue=0)
     gate = threading.Event()
     started = threading.Event()
 
@@ -46,14 +46,14 @@ async def test_a_caller_that_leaves_keeps_its_place_until_its_thread_is_done() -
 
 
 async def test_what_the_work_raises_comes_out() -> None:
-    workers = Workers(1, 0)
+    workers = ThreadPool(1, 0)
     with pytest.raises(ZeroDivisionError):
         await workers.run(lambda: 1 // 0)
     workers.close()
 
 
 async def test_what_takes_too_long_is_given_up_and_what_waits_is_dropped() -> None:
-    workers = Workers(threads=1, queue=1, seconds=0.05)
+    workers = ThreadPool(threads=1, queue=1, seconds=0.05)
     gate = threading.Event()
     ran = []
     running = asyncio.ensure_future(workers.run(gate.wait))
@@ -70,7 +70,7 @@ async def test_what_takes_too_long_is_given_up_and_what_waits_is_dropped() -> No
 
 
 async def test_a_timeout_of_the_work_itself_is_no_deadline() -> None:
-    workers = Workers(1, 0, seconds=60)
+    workers = ThreadPool(1, 0, seconds=60)
 
     def work() -> None:
         raise TimeoutError

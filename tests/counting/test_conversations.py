@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.counting.conversations import FROM_BYTES, KEPT_BYTES, Beginnings
+from service.counting.conversations import ENTRY_BYTES, MIN_CONVERSATION_BYTES, ConversationCache
 from service.counting.counter import Counter
 from service.dialects import native
 from service.dialects.anthropic import wire as anthropic
@@ -173,7 +173,7 @@ class Twin:
     def __init__(self, kind: str, model: str) -> None:
         self.endpoint = ENDPOINTS[kind]
         self.params = {"model": model}
-        self.beginnings = Beginnings(COUNTER.count)
+        self.conversation_cache = ConversationCache(COUNTER.count)
         self.found = 0
 
     def count(self, body: bytes) -> None:
@@ -181,16 +181,16 @@ class Twin:
         assert not warnings
         request: CountRequest = self.endpoint.read(value, self.params)
         whole = COUNTER.count(request)
-        newest = self.beginnings.find(b"/", body)
+        newest = self.conversation_cache.find(b"/", body)
         if newest is None:
-            self.beginnings.learn(b"/", body, value, request, whole)
+            self.conversation_cache.learn(b"/", body, value, request, whole)
             assert read_json(body)[0] == value, "what was decoded is as it was"
             return
         counted = COUNTER.count(newest.request)
-        if newest.tells_all(counted):
+        if newest.has_same_notes(counted):
             assert alike(counted) == alike(whole)
             self.found += 1
-            self.beginnings.learn_more(b"/", body, newest, counted)
+            self.conversation_cache.learn_newer(b"/", body, newest, counted)
 
 
 def alike(count: TokenCount) -> Any:
@@ -396,17 +396,17 @@ def test_however_many_doubts_there_are_one_is_kept() -> None:
     for question in ("And?", "And then?"):
         twin.count(json.dumps({"model": "gpt-5", "input": [*said, {"role": "user", "content": question}]}).encode())
     assert twin.found == 1
-    assert [len(kept.request.before.doubts) for kept in twin.beginnings._kept.values()] == [1]
+    assert [len(entry.request.prefix.doubts) for entry in twin.conversation_cache._entries.values()] == [1]
 
 
 def test_of_a_text_nothing_is_kept() -> None:
-    beginnings = Beginnings(COUNTER.count)
+    conversation_cache = ConversationCache(COUNTER.count)
     body = agent("anthropic", "claude-sonnet-4-5", 3, True).replace(b"drawer", b"hunter2")
     value, _ = read_json(body)
     request = ENDPOINTS["anthropic"].read(value, {})
-    beginnings.learn(b"/", body, value, request, COUNTER.count(request))
-    assert beginnings.find(b"/", body) is not None
-    assert "hunter2" not in repr(vars(beginnings))
+    conversation_cache.learn(b"/", body, value, request, COUNTER.count(request))
+    assert conversation_cache.find(b"/", body) is not None
+    assert "hunter2" not in repr(vars(conversation_cache))
 
 
 @pytest.mark.parametrize("change", [
@@ -417,20 +417,20 @@ def test_of_a_text_nothing_is_kept() -> None:
     lambda body: body[:-1] + b" }",
 ])
 def test_another_byte_before_the_newest_messages_or_behind_them_is_another_conversation(change: Any) -> None:
-    beginnings = Beginnings(COUNTER.count)
+    conversation_cache = ConversationCache(COUNTER.count)
     body = agent("anthropic", "claude-sonnet-4-5", 3, False)
     value, _ = read_json(body)
     request = ENDPOINTS["anthropic"].read(value, {})
-    beginnings.learn(b"/", body, value, request, COUNTER.count(request))
-    assert beginnings.find(b"/", body) is not None
-    assert beginnings.find(b"/other", body) is None
+    conversation_cache.learn(b"/", body, value, request, COUNTER.count(request))
+    assert conversation_cache.find(b"/", body) is not None
+    assert conversation_cache.find(b"/other", body) is None
     assert change(body) != body
-    assert beginnings.find(b"/", change(body)) is None
+    assert conversation_cache.find(b"/", change(body)) is None
 
 
 def test_lists_that_end_elsewhere_are_not_taken_for_messages() -> None:
     """What stands behind the messages ends like what stood there before, but another list is what ends so."""
-    beginnings = Beginnings(COUNTER.count)
+    conversation_cache = ConversationCache(COUNTER.count)
     body = json.dumps({
         "model": "gpt-4o", "messages": [{"role": "user", "content": FILLER}, {"role": "assistant", "content": "Yes."},
                                         {"role": "user", "content": "And?"}],
@@ -440,40 +440,40 @@ def test_lists_that_end_elsewhere_are_not_taken_for_messages() -> None:
     whole = json.dumps({"model": "gpt-4o", "request": outer}).encode()
     value, _ = read_json(whole)
     request = native.read(value)
-    beginnings.learn(b"/", whole, value, request, COUNTER.count(request))
-    assert beginnings.find(b"/", whole) is not None
+    conversation_cache.learn(b"/", whole, value, request, COUNTER.count(request))
+    assert conversation_cache.find(b"/", whole) is not None
     other = whole.replace(b'"And?"}], "stop"', b'"And?"}], "user": ["x"], "stop"')
     assert other != whole
-    assert beginnings.find(b"/", other) is None
+    assert conversation_cache.find(b"/", other) is None
 
 
 def test_where_others_are_to_find_it_a_conversation_is_counted_whole_now_and_then() -> None:
-    alone, shared = Beginnings(COUNTER.count), Beginnings(COUNTER.count, shared=True)
+    alone, shared = ConversationCache(COUNTER.count), ConversationCache(COUNTER.count, shared=True)
     found = {alone: 0, shared: 0}
-    for beginnings in found:
+    for conversation_cache in found:
         for questions in range(2, 60):
             body = agent("anthropic", "claude-sonnet-4-5", questions, True)
             value, _ = read_json(body)
-            newest = beginnings.find(b"/", body)
+            newest = conversation_cache.find(b"/", body)
             if newest is None:
                 request = ENDPOINTS["anthropic"].read(value, {})
-                beginnings.learn(b"/", body, value, request, COUNTER.count(request))
+                conversation_cache.learn(b"/", body, value, request, COUNTER.count(request))
             else:
-                found[beginnings] += 1
-                beginnings.learn_more(b"/", body, newest, COUNTER.count(newest.request))
+                found[conversation_cache] += 1
+                conversation_cache.learn_newer(b"/", body, newest, COUNTER.count(newest.request))
     assert found[alone] == 57
     assert 30 < found[shared] < 55
 
 
 @pytest.mark.parametrize("most", [0, 3])
 def test_no_more_is_kept_than_there_may_be(most: int) -> None:
-    beginnings = Beginnings(COUNTER.count, most * KEPT_BYTES)
+    conversation_cache = ConversationCache(COUNTER.count, most * ENTRY_BYTES)
     bodies = [agent("anthropic", "claude-sonnet-4-5", questions, True) for questions in range(1, 8)]
     for body in bodies:
-        assert len(body) >= FROM_BYTES
+        assert len(body) >= MIN_CONVERSATION_BYTES
         value, _ = read_json(body)
         request = ENDPOINTS["anthropic"].read(value, {})
-        beginnings.learn(b"/", body, value, request, COUNTER.count(request))
-    found = [beginnings.find(b"/", body) is not None for body in bodies]
+        conversation_cache.learn(b"/", body, value, request, COUNTER.count(request))
+    found = [conversation_cache.find(b"/", body) is not None for body in bodies]
     assert found == [False] * (7 - most) + [True] * most
-    assert len(beginnings._kept) == len(beginnings._seam_of) == len(beginnings._tails) == most
+    assert len(conversation_cache._entries) == len(conversation_cache._places) == len(conversation_cache._tails) == most

@@ -16,30 +16,30 @@ from service.cache.memory import MemoryCache
 from service.cache.tiered import TieredCache
 from service.counting.prefix import (
     COARSE_CHARS,
-    NOTHING,
+    NO_TOKENS,
+    Conversation,
     Job,
-    Run,
     add_spans,
-    cuts_of,
-    edge_of,
-    make_run,
-    piece_of,
+    find_cuts,
+    find_edge,
+    make_conversation,
+    make_piece,
 )
 from service.counting.segments import (
-    FLIGHT_FROM_CHARS,
     LONG_CHARS,
-    MOST_PARTS,
+    MAX_PARTS,
     PART_CHARS,
-    PARTS_FROM_CHARS,
+    PARTS_MIN_CHARS,
+    SINGLE_FLIGHT_MIN_CHARS,
     SegmentCounter,
-    _Case,
+    _CountingCall,
     count_spans,
 )
 from service.tokenizers import registry
 from service.tokenizers.base import Engine
 from service.types import SECTIONS, Edge, Section, Segment
 
-LONG = range(LONG_CHARS, PARTS_FROM_CHARS)
+LONG = range(LONG_CHARS, PARTS_MIN_CHARS)
 TOKENIZERS = ("o200k_base", "gemma3", "claude-v3", "claude-v4.8")
 
 WORDS = (
@@ -61,7 +61,7 @@ def written(seed: int, length: int) -> str:
     return "".join(out)
 
 
-class Told:
+class Events:
     """Sums up what tokenizers were given."""
 
     def __init__(self) -> None:
@@ -81,14 +81,14 @@ class Told:
         return size
 
 
-def counter(cache_bytes: int = 1 << 24) -> tuple[SegmentCounter, Told]:
-    told = Told()
-    return SegmentCounter(TieredCache(MemoryCache(cache_bytes), None, told), b"s" * 32), told
+def counter(cache_bytes: int = 1 << 24) -> tuple[SegmentCounter, Events]:
+    events = Events()
+    return SegmentCounter(TieredCache(MemoryCache(cache_bytes), None, events), b"s" * 32), events
 
 
 def plain(segments: Sequence[Segment], tokenizer: str) -> dict[Section, int]:
     """The slow twin: every segment counted whole, nothing remembered."""
-    sums = list(NOTHING)
+    sums = list(NO_TOKENS)
     for segment in segments:
         add_spans(sums, segment.spans, count_spans(segment.spans, segment.edge, registry.get_tokenizer(tokenizer)))
     return {section: tokens for section, tokens in zip(SECTIONS, sums, strict=True) if tokens}
@@ -119,26 +119,26 @@ def test_looked_up_equals_counted(segments: list[Segment], name: str, keep: int)
 @given(st.integers(0, 10_000), st.sampled_from(TOKENIZERS), edges, st.integers(30_000, 60_000))
 def test_pieces_of_a_text_sum_to_the_whole(seed: int, name: str, edge: Edge, length: int) -> None:
     tokenizer, segment = registry.get_tokenizer(name), Segment((("messages", written(seed, length)),), edge)
-    run = make_run([segment], tokenizer, b"", LONG)
-    whole, number = tokenizer.count(segment.text, edge), len(run.units)
-    pieces = [one_job(run, at, at + 1) for at in range(number)]
+    conversation = make_conversation([segment], tokenizer, b"", LONG)
+    whole, number = tokenizer.count(segment.text, edge), len(conversation.units)
+    pieces = [one_job(conversation, at, at + 1) for at in range(number)]
     assert "".join(piece.spans[0][1] for piece in pieces) == segment.text
     assert sum(tokenizer.count(piece.spans[0][1], piece.edge) for piece in pieces) == whole
-    halves = [one_job(run, 0, (number + 1) // 2), *run.jobs((number + 1) // 2, number)]
+    halves = [one_job(conversation, 0, (number + 1) // 2), *conversation.jobs((number + 1) // 2, number)]
     assert len(halves) <= 2
     assert sum(tokenizer.count(half.spans[0][1], half.edge) for half in halves) == whole
 
 
-def one_job(run: Run, first: int, last: int) -> Job:
-    (job,) = run.jobs(first, last)
+def one_job(conversation: Conversation, first: int, last: int) -> Job:
+    (job,) = conversation.jobs(first, last)
     return job
 
 
 def test_only_a_tokenizer_that_proves_it_has_its_texts_cut() -> None:
     segment = Segment((("messages", written(1, 40_000)),), "inside")
-    assert len(cuts_of(segment, registry.get_tokenizer("o200k_base"))) == 0
-    assert len(cuts_of(segment, registry.get_tokenizer("claude-v3", "reference"))) == 0
-    assert len(cuts_of(segment, registry.get_tokenizer("claude-v3"))) > 10
+    assert len(find_cuts(segment, registry.get_tokenizer("o200k_base"))) == 0
+    assert len(find_cuts(segment, registry.get_tokenizer("claude-v3", "reference"))) == 0
+    assert len(find_cuts(segment, registry.get_tokenizer("claude-v3"))) > 10
 
 
 @pytest.mark.parametrize(("edge", "expected"), [
@@ -146,14 +146,14 @@ def test_only_a_tokenizer_that_proves_it_has_its_texts_cut() -> None:
 ])
 def test_edges_of_pieces(edge: Edge, expected: list[str]) -> None:
     segment = Segment((("messages", "abcdef"),), edge)
-    assert [piece_of(segment, at, at + 2).edge for at in (0, 2, 4)] == expected
-    assert piece_of(segment, 0, 6).edge == edge
+    assert [make_piece(segment, at, at + 2).edge for at in (0, 2, 4)] == expected
+    assert make_piece(segment, 0, 6).edge == edge
 
 
 def test_a_text_full_of_lines_that_cannot_be_cut_takes_linear_time() -> None:
     tokenizer = registry.get_tokenizer("claude-v3")
     began = time.perf_counter()
-    assert len(cuts_of(Segment((("messages", " \n" * 500_000),), "inside"), tokenizer)) == 0
+    assert len(find_cuts(Segment((("messages", " \n" * 500_000),), "inside"), tokenizer)) == 0
     assert time.perf_counter() - began < 5
 
 
@@ -172,49 +172,49 @@ def conversation(turns: int, name: str, size: int = 1_000) -> list[Segment]:
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_a_conversation_that_grew_by_a_message_counts_at_most_2_percent(name: str) -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer(name)
     before, after = conversation(200, name), conversation(201, name)
     assert cached.by_section(before, tokenizer) == plain(before, name)
-    first = told.since()
+    first = events.since()
     assert cached.by_section(after, tokenizer) == plain(after, name)
-    second = told.since()
+    second = events.since()
     assert first > 200_000
     assert second <= 0.02 * first
     assert cached.by_section(after, tokenizer) == plain(after, name)
-    assert told.since() == 0
+    assert events.since() == 0
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_many_short_messages_are_remembered_too(name: str) -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer(name)
     cached.by_section(conversation(1_000, name, 50), tokenizer)
-    first = told.since()
+    first = events.since()
     cached.by_section(conversation(1_010, name, 50), tokenizer)
-    assert told.since() <= 0.03 * first
+    assert events.since() <= 0.03 * first
 
 
 def test_versions_that_part_far_from_the_end_share_what_is_before() -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer("o200k_base")
     left, right = conversation(400, "o200k_base"), conversation(250, "o200k_base")
     right = [*right, *(Segment((("messages", written(5_000 + i, 1_000)),)) for i in range(100))]
     cached.by_section(left, tokenizer)
-    told.since()
+    events.since()
     assert cached.by_section(right, tokenizer) == plain(right, "o200k_base")
-    assert told.since() < 100 * 1_100 + 2 * COARSE_CHARS
+    assert events.since() < 100 * 1_100 + 2 * COARSE_CHARS
 
 
 def test_a_new_system_prompt_counts_no_message_again() -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer("o200k_base")
     old = conversation(100, "o200k_base")
     cached.by_section(old, tokenizer)
-    told.since()
+    events.since()
     new = [Segment((("system", written(77, 5_000)),)), *old[1:]]
     assert cached.by_section(new, tokenizer) == plain(new, "o200k_base")
-    assert told.since() < 7_000
+    assert events.since() < 7_000
 
 
 def test_a_run_is_kept_by_tokenizer_edge_section_and_cut() -> None:
@@ -225,15 +225,15 @@ def test_a_run_is_kept_by_tokenizer_edge_section_and_cut() -> None:
         [("media", "ab"), ("messages", "c")], [("messages", "ab"), ("media", "c")],
     ]
     keys = [
-        make_run([Segment((span,), edge) for span in spans], tokenizer, secret, LONG).key(len(spans))
+        make_conversation([Segment((span,), edge) for span in spans], tokenizer, secret, LONG).key(len(spans))
         for spans in texts_ab for tokenizer in (o200k, gemma) for secret in (b"a" * 32, b"b" * 32)
         for edge in ("open", "inside")
     ]
-    keys += [make_run([Segment(tuple(spans))], o200k, b"a" * 32, LONG).key(1) for spans in texts_ab[:2]]
+    keys += [make_conversation([Segment(tuple(spans))], o200k, b"a" * 32, LONG).key(1) for spans in texts_ab[:2]]
     assert len(set(keys)) == len(keys)
     long = written(1, 3_000)
     in_sections = [
-        make_run([Segment(((section, long),))], o200k, b"a" * 32, LONG).key(1)
+        make_conversation([Segment(((section, long),))], o200k, b"a" * 32, LONG).key(1)
         for section in ("messages", "media")
     ]
     assert len(set(in_sections)) == 2
@@ -246,11 +246,11 @@ def test_no_memory_at_all_still_counts() -> None:
 
 
 def test_a_long_text_is_counted_once() -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer("o200k_base")
     text = written(3, 50_000)
     assert cached.texts((text, "short", text, ""), tokenizer) == [tokenizer.count(t) for t in (text, "short", text, "")]
-    assert told.size == len(text.encode()) + len("short")
+    assert events.size == len(text.encode()) + len("short")
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -264,7 +264,7 @@ def test_the_parts_of_a_text_add_up(name: str, edge: Edge, seed: int, size: int)
     assert "".join(parts) == text
     last = len(parts) - 1
     counts = [
-        tokenizer.count(part, edge_of(edge, first=place == 0, last=place == last)) for place, part in enumerate(parts)
+        tokenizer.count(part, find_edge(edge, first=place == 0, last=place == last)) for place, part in enumerate(parts)
     ]
     assert sum(counts) == tokenizer.count(text, edge)
 
@@ -274,19 +274,19 @@ def test_the_parts_of_a_text_add_up(name: str, edge: Edge, seed: int, size: int)
 def test_of_a_document_that_was_changed_somewhere_only_some_parts_are_counted_again(
     name: str, section: Section
 ) -> None:
-    cached, told = counter()
+    cached, events = counter()
     tokenizer = registry.get_tokenizer(name)
     text = "".join(f"{number} {written(number, 400)}a\n" for number in range(700))
 
     def count(text: str) -> int:
         return cached.by_section([Segment(((section, text),))], tokenizer)[section]
 
-    assert len(text) > 2 * PARTS_FROM_CHARS
+    assert len(text) > 2 * PARTS_MIN_CHARS
     assert count(text) == tokenizer.count(text)
-    assert told.since() > len(text)
+    assert events.since() > len(text)
     for changed in ("new " + text, text[:100_000] + " another thought\n" + text[100_000:], text + " the end"):
         assert count(changed) == tokenizer.count(changed)
-        assert told.since() < 8 * PART_CHARS
+        assert events.since() < 8 * PART_CHARS
     assert cached.texts([text + " more"], tokenizer) == [tokenizer.count(text + " more")]
 
 
@@ -294,11 +294,11 @@ def test_however_long_a_text_is_its_parts_are_not_too_many() -> None:
     cached, _ = counter()
     for name in TOKENIZERS:
         tokenizer = registry.get_tokenizer(name)
-        text = "what is one more word\n" * (PART_CHARS * MOST_PARTS // 8)
-        jobs = _Case(cached, tokenizer).jobs_of(Segment((("system", text),)))
-        assert 1 < len(jobs) <= MOST_PARTS
+        text = "what is one more word\n" * (PART_CHARS * MAX_PARTS // 8)
+        jobs = _CountingCall(cached, tokenizer).make_jobs(Segment((("system", text),)))
+        assert 1 < len(jobs) <= MAX_PARTS
         assert "".join(job.spans[0][1] for job in jobs) == text
-        assert len(_Case(cached, tokenizer).jobs_of(Segment((("system", "x" * 10**6),)))) == 1
+        assert len(_CountingCall(cached, tokenizer).make_jobs(Segment((("system", "x" * 10**6),)))) == 1
 
 
 # ---------------------------------------------------------------- many at once
@@ -344,7 +344,7 @@ def at_once(number: int, tokenizer: SlowTokenizer, work: Callable[[], object]) -
 @pytest.mark.parametrize("section", ["messages", "system"])
 def test_threads_that_want_the_same_count_it_once(section: Section) -> None:
     cached, _ = counter()
-    tokenizer, text = SlowTokenizer(), "x" * (2 * FLIGHT_FROM_CHARS)
+    tokenizer, text = SlowTokenizer(), "x" * (2 * SINGLE_FLIGHT_MIN_CHARS)
     found = at_once(8, tokenizer, lambda: cached.by_section([Segment(((section, text),))], tokenizer))
     assert found == [{section: len(text)}] * 8
     assert tokenizer.calls == 1
@@ -352,7 +352,7 @@ def test_threads_that_want_the_same_count_it_once(section: Section) -> None:
 
 def test_where_the_first_fails_the_others_count_themselves() -> None:
     cached, _ = counter()
-    tokenizer, text = SlowTokenizer(failures=1), "x" * (2 * FLIGHT_FROM_CHARS)
+    tokenizer, text = SlowTokenizer(failures=1), "x" * (2 * SINGLE_FLIGHT_MIN_CHARS)
     found = at_once(4, tokenizer, lambda: cached.by_section([Segment((("system", text),))], tokenizer))
     assert sum(isinstance(one, RuntimeError) for one in found) == 1
     assert sum(one == {"system": len(text)} for one in found) == 3

@@ -54,7 +54,7 @@ def test_what_was_added_is_read_by_any_process(server: RedisServer) -> None:
     found = read(store_at(server.url))
     drift = dict(store_at(server.url).read("drift", QUARTER, QUARTER + 1))
     rows[usage()] = sums(5)
-    assert found == {account: amounts for account, amounts in rows.items() if account.book == "usage"}
+    assert found == {account: amounts for account, amounts in rows.items() if account.table == "usage"}
     assert drift == {Account("drift", QUARTER, "f", "exact"): [1, 2, 3, 0, 0, 1, 0, 0, 0, 0]}
 
 

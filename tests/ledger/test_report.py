@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.ledger.report import Group, Range, ReportRow, day_start, instant_of, quarter_of, report, total_of
+from service.ledger.report import Group, Range, ReportRow, find_day_start, find_quarter, report, sum_rows, to_instant
 from service.ledger.store import USAGE_COLUMNS, Account, Sums
 
 ZONES = (
@@ -27,7 +27,7 @@ def whole(zone: str) -> Range:
 
 
 def at(text: str) -> int:
-    return quarter_of(datetime.fromisoformat(text))
+    return find_quarter(datetime.fromisoformat(text))
 
 
 def shown(rows: list[ReportRow]) -> list[tuple[str, int]]:
@@ -51,7 +51,7 @@ def test_days_and_hours_sum_to_the_range(
     instants = [one.timestamp() for one in starts if one]
     assert instants == sorted(set(instants)), "no hour and no day is shown twice"
     for groups in ((group, "model"), (group, "project"), (group, "model", "project"), ("model",), ()):
-        assert total_of(report(rows, whole(zone), groups)) == total_of(by_time)
+        assert sum_rows(report(rows, whole(zone), groups)) == sum_rows(by_time)
 
 
 @settings(max_examples=80, deadline=None)
@@ -60,7 +60,7 @@ def test_a_quarter_lies_within_what_it_is_booked_in(quarter: int, zone: str, gro
     (found,) = report([row(quarter)], whole(zone), (group,))
     assert found.start is not None
     assert found.end is not None
-    instant = instant_of(quarter, ZoneInfo(zone))
+    instant = to_instant(quarter, ZoneInfo(zone))
     assert found.start.timestamp() <= instant.timestamp() < found.end.timestamp()
     assert found.start.date() == instant.date()
     if group == "hour":
@@ -73,7 +73,7 @@ def test_a_quarter_lies_within_what_it_is_booked_in(quarter: int, zone: str, gro
     ("Australia/Lord_Howe", "2026-04-05", 24.5), ("Africa/Cairo", "2026-04-24", 23),
 ])
 def test_how_long_days_are(zone: str, day: str, hours: float) -> None:
-    start = quarter_of(day_start(date.fromisoformat(day), ZoneInfo(zone)))
+    start = find_quarter(find_day_start(date.fromisoformat(day), ZoneInfo(zone)))
     (found,) = report([row(start)], whole(zone), ("day",))
     assert found.start is not None
     assert found.end is not None
@@ -92,7 +92,7 @@ def test_the_hour_that_comes_twice_is_two() -> None:
 
 
 def test_a_day_that_has_no_midnight_begins_after_it() -> None:
-    start = day_start(date(2018, 11, 4), ZoneInfo("America/Sao_Paulo"))
+    start = find_day_start(date(2018, 11, 4), ZoneInfo("America/Sao_Paulo"))
     assert start.isoformat() == "2018-11-04T01:00:00-02:00"
     assert start.astimezone(UTC) == datetime(2018, 11, 4, 3, tzinfo=UTC)
 
@@ -109,10 +109,10 @@ def test_india_has_its_own_midnight() -> None:
 def test_ranges_side_by_side_share_nothing() -> None:
     """Wherever a range is cut, the two parts sum to the whole."""
     instants = [datetime(2026, 12, 1, tzinfo=UTC) + timedelta(minutes=7 * i) for i in range(100)]
-    events = [row(quarter_of(instant)) for instant in instants]
+    events = [row(find_quarter(instant)) for instant in instants]
     for cut in instants:
-        left = [event for event in events if event[0].quarter < quarter_of(cut)]
-        right = [event for event in events if event[0].quarter >= quarter_of(cut)]
+        left = [event for event in events if event[0].quarter < find_quarter(cut)]
+        right = [event for event in events if event[0].quarter >= find_quarter(cut)]
         assert len(left) + len(right) == len(events)
 
 

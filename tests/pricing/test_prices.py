@@ -21,8 +21,8 @@ from service.catalog import CatalogModel, listing, overrides, resolve
 from service.catalog.listing import PriceRow, providers
 from service.dialects import usage as usage_dialects
 from service.pricing import compare, prices, usage
-from service.pricing.prices import SERVICE_TIERS, ServiceTier, plain, price_input, quote, rate_of
-from service.pricing.usage import BUCKETS, INPUT_BUCKETS, OUTPUT_BUCKETS, Bucket, Usage, usage_of
+from service.pricing.prices import SERVICE_TIERS, ServiceTier, find_rate, plain, price_input, quote
+from service.pricing.usage import BUCKETS, INPUT_BUCKETS, OUTPUT_BUCKETS, Bucket, Usage, make_usage
 
 CLAUDE = "platform.claude.com/docs/en/about-claude/pricing, 2026-09-26"
 HAIKU = "platform.claude.com/docs/en/models/haiku-5-5/overview, 2026-10-24"
@@ -62,7 +62,7 @@ WORKED: list[tuple[str, str, dict[Bucket, int], ServiceTier, str]] = [
 @pytest.mark.parametrize(("source", "model", "buckets", "tier", "total"), WORKED)
 def test_worked_example(source: str, model: str, buckets: dict[Bucket, int], tier: ServiceTier, total: str) -> None:
     """Rates as the page named in `source` had them on that day."""
-    quoted = quote(resolve(model), usage_of(buckets), tier, AT)
+    quoted = quote(resolve(model), make_usage(buckets), tier, AT)
     assert quoted.total == Decimal(total), source
     assert quoted.price_status == "known"
 
@@ -189,7 +189,7 @@ def test_genai_prices_own_answer_is_reproduced(case: tuple[PriceRow, dict[Bucket
     from genai_prices import Usage as Theirs
 
     row, buckets, tier = case
-    ours = quote(_with(row), usage_of(buckets), tier, AT)
+    ours = quote(_with(row), make_usage(buckets), tier, AT)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         theirs = row.info.calc_price(
@@ -215,7 +215,7 @@ NUMBERS = st.dictionaries(st.sampled_from(BUCKETS), st.integers(0, 10**9), max_s
 def test_line_items_sum_to_the_total_and_cover_the_usage(
     model: str, numbers: dict[Bucket, int], tier: ServiceTier
 ) -> None:
-    used = usage_of(numbers)
+    used = make_usage(numbers)
     quoted = quote(resolve(model), used, tier, AT)
     if quoted.total is None:
         assert quoted.price_status == "unknown"
@@ -229,7 +229,7 @@ def test_line_items_sum_to_the_total_and_cover_the_usage(
 
 @given(st.sampled_from(PRICED), st.integers(0, 2_000_000))
 def test_input_alone_is_the_same_both_ways(model: str, tokens: int) -> None:
-    priced, quoted = price_input(resolve(model), tokens), quote(resolve(model), usage_of({"input": tokens}))
+    priced, quoted = price_input(resolve(model), tokens), quote(resolve(model), make_usage({"input": tokens}))
     assert priced is not None
     assert (priced.usd, priced.price_status) == (quoted.total, quoted.price_status)
     assert priced.prices_version == quoted.prices_version
@@ -251,11 +251,11 @@ def test_million_small_amounts_sum_without_drift() -> None:
 
 
 def test_rate_of_tells_the_step() -> None:
-    rate = rate_of(resolve("gemini-2.5-pro"), "output", at=AT)
+    rate = find_rate(resolve("gemini-2.5-pro"), "output", at=AT)
     assert rate is not None
     assert rate.at(200_000) == (None, Decimal(10))
     assert rate.at(200_001) == (200_000, Decimal(15))
-    assert rate_of(resolve("gpt-5.9-nova"), "input") is None
+    assert find_rate(resolve("gpt-5.9-nova"), "input") is None
 
 
 @pytest.mark.parametrize("module", [prices, usage, budget, compare, listing, overrides, usage_dialects])

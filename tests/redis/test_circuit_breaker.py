@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.redis.circuit_breaker import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, Breaker
+from service.redis.circuit_breaker import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, CircuitBreaker
 
 
 class Clock:
@@ -14,7 +14,7 @@ class Clock:
 
 def test_a_failure_opens_and_a_probe_closes() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     assert breaker.closed
     assert not breaker.probe_due(), "what is closed needs no probe"
     breaker.failed()
@@ -28,7 +28,7 @@ def test_a_failure_opens_and_a_probe_closes() -> None:
 
 def test_pauses_double_up_to_a_bound_until_work_succeeds() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     pauses = []
     for _ in range(8):
         breaker.failed()
@@ -47,7 +47,7 @@ def test_pauses_double_up_to_a_bound_until_work_succeeds() -> None:
 
 def test_failures_of_work_already_under_way_do_not_lengthen_the_pause() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(50):
         breaker.failed()
     clock.now += FIRST_PAUSE_SECONDS

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.redis.client import SCHEMES, UNREACHABLE, open_redis, parse_redis_url, reason_of, redis_errors
+from service.redis.client import SCHEMES, UNREACHABLE, classify_error, load_redis_errors, open_redis, parse_redis_url
 from tests.server.test_workers_live import until
 from tests.support.redis_server import RedisServer, redis_cluster, redis_sentinel, redis_server
 
@@ -72,8 +72,8 @@ def test_every_error_has_a_reason() -> None:
         known.MaxConnectionsError: "refused", known.ResponseError: "other", known.DataError: "other",
         OSError: "refused", TimeoutError: "timeout",
     }
-    assert {kind: reason_of(kind("x")) for kind in reasons} == reasons
-    assert all(issubclass(kind, redis_errors()) for kind in reasons)
+    assert {kind: classify_error(kind("x")) for kind in reasons} == reasons
+    assert all(issubclass(kind, load_redis_errors()) for kind in reasons)
 
 
 # ---------------------------------------------------------------- over TLS
@@ -112,10 +112,10 @@ def test_tls_checks_the_certificate(tls: tuple[RedisServer, Path]) -> None:
         assert client.get("k") == b"v"
         client.close()
     stranger: Any = open_redis(parse_redis_url(url), 5)
-    with pytest.raises(redis_errors()) as refused:
+    with pytest.raises(load_redis_errors()) as refused:
         stranger.get("k")
     stranger.close()
-    assert reason_of(refused.value) == "refused"
+    assert classify_error(refused.value) == "refused"
 
 
 @pytest.mark.redis
@@ -129,9 +129,9 @@ def test_a_master_that_nobody_follows_any_more_is_left_for_the_one_that_the_sent
             until(lambda: admin.info("replication")["connected_slaves"] == 1)
             promoted.replicaof("NO", "ONE")
             until(lambda: admin.info("replication")["connected_slaves"] == 0)
-            with pytest.raises(redis_errors()) as refused:
+            with pytest.raises(load_redis_errors()) as refused:
                 client.eval("return redis.call('SET', KEYS[1], '2')", 1, "key")
-            assert reason_of(refused.value) in UNREACHABLE
+            assert classify_error(refused.value) in UNREACHABLE
             assert not client.connection_pool._available_connections[0].is_connected
             assert admin.get("key") == b"1"
         client.close()
@@ -157,7 +157,7 @@ def test_a_node_of_a_cluster_that_hangs_holds_a_pipeline_up_for_little_longer_th
         os.kill(hung.pid, signal.SIGSTOP)
         try:
             began = time.monotonic()
-            with suppress(*redis_errors()):  # where it could not even connect
+            with suppress(*load_redis_errors()):  # where it could not even connect
                 answers = get()
                 assert 10 < answers.count(None) < 50
             took = time.monotonic() - began
