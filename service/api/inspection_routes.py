@@ -15,6 +15,7 @@ from service.api.operations import Reply
 from service.api.routes import JsonRoute, ServiceParts
 from service.counting.counter import Counter
 from service.dialects import native
+from service.dialects.model_validation import validate_model
 from service.types import Json, Warned
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Inspect:
     repeatable: bool = False
 
     def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> Question:
-        body = native.validate(self.inspection.body, value)
+        body = validate_model(self.inspection.body, value)
         unknown = tuple(Warned("unknown_field_ignored", key[:64]) for key in body.model_extra or ())
         return body, (*warnings, *unknown)
 

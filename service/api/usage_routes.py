@@ -17,7 +17,7 @@ from service import catalog
 from service.api.middleware import exchange_of, send_error
 from service.api.operations import Reply
 from service.api.routes import JsonRoute, ServiceParts
-from service.api.schemas.decision_bodies import as_instant, as_tier, checked
+from service.api.schemas.decision_bodies import as_instant, as_tier
 from service.api.schemas.usage_exposition import usage_exposition
 from service.api.schemas.usage_wire import (
     MOST_TOKENS,
@@ -32,6 +32,7 @@ from service.api.schemas.usage_wire import (
 from service.counting.counter import Counter
 from service.dialects import native
 from service.dialects.fields import Wire
+from service.dialects.model_validation import validate_model
 from service.dialects.native_schema import CountBody, reference
 from service.dialects.usage import read_usage
 from service.errors import InvalidRequest, Overloaded, ServiceError
@@ -65,7 +66,7 @@ class TakeUsage:
     repeatable: bool = False
 
     def read(self, value: Json, params: Mapping[str, str], warnings: tuple[Warned, ...]) -> tuple[UsageBody, Json]:
-        return checked(UsageBody, value), value
+        return validate_model(UsageBody, value), value
 
     def is_warm(self, question: tuple[UsageBody, Json]) -> bool:
         return False

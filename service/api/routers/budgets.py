@@ -14,11 +14,11 @@ from service.api.schemas.decision_bodies import (
     SettleBody,
     as_money,
     as_tier,
-    checked,
 )
 from service.budgets.leases import nanos
 from service.budgets.named import MOST, Budget, find_budget
 from service.catalog import CatalogModel
+from service.dialects.model_validation import validate_model
 from service.dialects.usage import read_usage
 from service.errors import InvalidRequest
 from service.pricing.prices import Quote, quote
@@ -39,7 +39,7 @@ def get_budget(_value: Json, params: Mapping[str, str], deciders: Deciders) -> D
 
 def reserve(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decided:
     """A lease, or `granted: false`. What cannot be priced is not granted: a budget must not be passed unseen."""
-    body = checked(ReserveBody, value)
+    body = validate_model(ReserveBody, value)
     budget = find_budget(deciders.budgets(), params["name"])
     said = _said_amount(budget, body.amount_usd, body.tokens)
     if said is not None:
@@ -93,7 +93,7 @@ def _needed(
 
 
 def settle(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decided:
-    body = checked(SettleBody, value)
+    body = validate_model(SettleBody, value)
     budget = find_budget(deciders.budgets(), params["name"])
     billed = _said_amount(budget, body.amount_usd, body.tokens)
     if billed is None:
@@ -120,6 +120,6 @@ def _billed(budget: Budget, body: SettleBody) -> int:
 
 
 def release(value: Json, params: Mapping[str, str], deciders: Deciders) -> Decided:
-    body = checked(ReleaseBody, value)
+    body = validate_model(ReleaseBody, value)
     budget = find_budget(deciders.budgets(), params["name"])
     return Decided(closing_json(deciders.leases.release(budget, body.lease_id), deciders.leases.where))

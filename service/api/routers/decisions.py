@@ -29,7 +29,6 @@ from service.api.schemas.decision_bodies import (
     as_instant,
     as_money,
     as_tier,
-    checked,
 )
 from service.budgets.budget import Limit, check_budget
 from service.budgets.leases import Leases
@@ -37,6 +36,7 @@ from service.budgets.named import Budget
 from service.catalog import CatalogModel
 from service.counting.counter import Counter
 from service.dialects import native
+from service.dialects.model_validation import validate_model
 from service.dialects.native_schema import CountBody
 from service.dialects.usage import read_usage
 from service.errors import InvalidRequest, ServiceError
@@ -87,7 +87,7 @@ class Decision:
 
 
 def estimate_cost(value: Json, _params: Mapping[str, str], _deciders: Deciders) -> Decided:
-    body = checked(EstimateBody, value)
+    body = validate_model(EstimateBody, value)
     model = catalog.resolve(body.model)
     usage = read_usage(body.usage, "usage", body.dialect)
     at = as_instant(body.at)
@@ -97,7 +97,7 @@ def estimate_cost(value: Json, _params: Mapping[str, str], _deciders: Deciders) 
 
 
 def check(value: Json, _params: Mapping[str, str], deciders: Deciders) -> Decided:
-    body = checked(CheckBody, value)
+    body = validate_model(CheckBody, value)
     limit = Limit(
         body.max_input_tokens, body.max_output_tokens, as_money(body.max_cost_usd, "max_cost_usd"),
         as_tier(body.service_tier), as_instant(body.at),
@@ -122,7 +122,7 @@ def _count_request(value: Json, body: CountBody) -> CountRequest:
 
 
 def compare_models(value: Json, _params: Mapping[str, str], deciders: Deciders) -> Decided:
-    body = checked(CompareBody, value)
+    body = validate_model(CompareBody, value)
     if body.model is not None or body.tokenizer is not None or body.provider is not None:
         raise InvalidRequest("Name what to compare in `models` alone.", field="models")
 
@@ -146,7 +146,7 @@ def compare_models(value: Json, _params: Mapping[str, str], deciders: Deciders) 
 
 
 def cut_text_or_chat(value: Json, _params: Mapping[str, str], deciders: Deciders) -> Decided:
-    body = checked(TruncateBody, value)
+    body = validate_model(TruncateBody, value)
     if (body.text is None) == (body.request is None):
         raise InvalidRequest("Exactly one of text and request is needed.", field="text")
     if body.request is not None:
@@ -213,7 +213,7 @@ def _without(value: Json, where: tuple[str, ...], indices: set[int]) -> Json:
 
 
 def split_text(value: Json, _params: Mapping[str, str], _deciders: Deciders) -> Decided:
-    body = checked(SplitBody, value)
+    body = validate_model(SplitBody, value)
     if body.overlap_tokens >= body.max_tokens:
         raise InvalidRequest("overlap_tokens must be less than max_tokens.", field="overlap_tokens")
     from service.text.truncate import split  # noqa: PLC0415 - as above

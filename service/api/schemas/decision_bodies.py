@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from service.dialects.fields import wrong_type
-from service.dialects.native import WANTED
 from service.dialects.native_schema import CountBody
 from service.errors import InvalidRequest
 from service.pricing.prices import SERVICE_TIERS, ServiceTier
-from service.types import Json
 
 MOST_TOKENS = 10**9
 
@@ -118,41 +115,6 @@ class ReleaseBody(_Body):
 BODIES: tuple[type[BaseModel], ...] = (
     EstimateBody, CheckBody, CompareBody, TruncateBody, SplitBody, ReserveBody, SettleBody, ReleaseBody,
 )
-
-
-def checked[B: BaseModel](body: type[B], value: Json) -> B:
-    """`value` as `body`; raises InvalidRequest naming the field and never repeating what was sent."""
-    if not isinstance(value, dict):
-        raise wrong_type("", "an object", value)
-    try:
-        return body.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ""
-        for step in first["loc"]:
-            if isinstance(step, int):
-                where += f"[{step}]"
-            elif step in ("str", "int", "float"):  # a member of a union
-                break
-            else:
-                where += f".{step[:64]}" if where else step[:64]
-        raise _refusal(cast(dict[str, Any], first), where) from None
-
-
-def _refusal(error: dict[str, Any], where: str) -> InvalidRequest:
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "missing":
-        return InvalidRequest(f"{where} is needed.", field=where)
-    if kind == "extra_forbidden":
-        return InvalidRequest(f"{where} is not a field of this request.", field=where)
-    if kind == "literal_error":
-        return InvalidRequest(f"{where} must be {context['expected']}.", field=where)
-    bounds = {"greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}", "too_short": "not empty",
-              "too_long": "at most {max_length} long", "string_too_long": "at most {max_length} characters"}
-    if kind in bounds:
-        return InvalidRequest(f"{where} must be {bounds[kind].format(**context)}.", field=where)
-    wanted = {"int_type": "a whole number", "float_type": "a number", "int_from_float": "a whole number"} | WANTED
-    return wrong_type(where, wanted.get(kind, "of another type"), error["input"])
 
 
 def as_tier(value: str, path: str = "service_tier") -> ServiceTier:
