@@ -35,7 +35,8 @@ from service.concurrency.periodic import Beat
 from service.concurrency.thread_pool import Workers
 from service.counting.conversations import Beginnings
 from service.counting.counter import Counter
-from service.dialects import FOREIGN_ENDPOINTS, WIRES, native, native_schema
+from service.dialects import native, native_schema
+from service.dialects.registry import FOREIGN_ENDPOINTS, WIRES
 from service.observability.metrics import Metrics
 from service.services import STORE_THREADS, OperatorFiles, open_backends
 from service.settings import Settings

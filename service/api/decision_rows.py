@@ -23,7 +23,7 @@ from service.api.schemas.decision_bodies import (
     SplitBody,
     TruncateBody,
 )
-from service.dialects.fields import any_of
+from service.dialects.endpoints import any_of
 from service.types import Json
 
 EXAMPLES_FILE = "decision_examples.json"

@@ -19,7 +19,7 @@ from service import catalog
 from service.api.middleware import exchange_of
 from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.fields import Wire
+from service.dialects.endpoints import Wire
 from service.errors import InvalidRequest, ServiceError, UnknownModel
 from service.observability.metrics import Metrics
 from service.tokenizers import registry

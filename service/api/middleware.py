@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.api.body import ClientGone
 from service.api.cors import Cors
 from service.api.request_log import Books, Exchange
-from service.dialects import find_wire
 from service.dialects.native import WIRE as NATIVE
+from service.dialects.registry import find_wire
 from service.errors import InvalidRequest, MethodNotAllowed, NotFound, Overloaded, ServiceError
 
 LOG = logging.getLogger("tallystick")

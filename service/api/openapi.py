@@ -11,9 +11,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from service import __version__
-from service.dialects import WIRES, native
-from service.dialects.fields import Endpoint, Wire
+from service.dialects import native
+from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.native_schema import MODELS
+from service.dialects.registry import WIRES
 
 Schema = Mapping[str, Any]
 

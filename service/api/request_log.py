@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from service.api.operations import Reply
-from service.dialects.fields import Wire
+from service.dialects.endpoints import Wire
 from service.ledger.ledger import Billed, Ledger
 from service.observability.logs import log_requests
 from service.observability.metrics import OTHER, Metrics

@@ -18,7 +18,8 @@ from service.concurrency.thread_pool import Workers
 from service.counting.conversations import FROM_BYTES, Beginnings, Newest
 from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.fields import Wire, read_json
+from service.dialects.endpoints import Wire
+from service.dialects.json import read_json
 from service.errors import BodyTimeout, InvalidRequest, ServiceError, UnsupportedMedia
 from service.ledger.ledger import Ledger
 from service.observability.metrics import Metrics

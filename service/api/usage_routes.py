@@ -31,7 +31,7 @@ from service.api.schemas.usage_wire import (
 )
 from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.fields import Wire
+from service.dialects.endpoints import Wire
 from service.dialects.model_validation import validate_model
 from service.dialects.native_schema import CountBody, reference
 from service.dialects.usage import read_usage
