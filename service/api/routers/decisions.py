@@ -216,7 +216,7 @@ def split_text(value: Json, _params: Mapping[str, str], _deciders: Deciders) -> 
     body = validate_model(SplitBody, value)
     if body.overlap_tokens >= body.max_tokens:
         raise InvalidRequest("overlap_tokens must be less than max_tokens.", field="overlap_tokens")
-    from service.text.truncate import split  # noqa: PLC0415 - as above
+    from service.text.split import split  # noqa: PLC0415 - as above
 
     tokenizer, model = _tokenizer(body.model, body.tokenizer)
     pieces = split(body.text, body.max_tokens, tokenizer.count, body.overlap_tokens, body.split_at)
