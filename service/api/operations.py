@@ -13,7 +13,7 @@ from service import catalog
 from service.counting.counter import is_brief
 from service.counting.features import has_files
 from service.dialects import native
-from service.dialects.fields import Endpoint
+from service.dialects.endpoints import Endpoint
 from service.errors import ServiceError
 from service.ledger.ledger import Billed
 from service.pricing.prices import plain

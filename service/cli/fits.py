@@ -97,7 +97,7 @@ def _texts(paths: list[str]) -> Iterator[tuple[str, str | None]]:
 
 def _request(text: str, model: str, *, whole: bool) -> CountRequest:
     from service.dialects import native  # noqa: PLC0415
-    from service.dialects.fields import read_json  # noqa: PLC0415
+    from service.dialects.json import read_json  # noqa: PLC0415
 
     if not whole:
         return native.read({"model": model, "text": text})

@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from service import catalog
-from service.dialects import get_reader, infer_dialect
-from service.dialects.fields import Endpoint, Wire, as_object, wrong_type
+from service.dialects.detect import infer_dialect
+from service.dialects.endpoints import Endpoint, Wire
+from service.dialects.fields import as_object, wrong_type
 from service.dialects.model_validation import validate_model
 from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, ErrorAnswer, reference
+from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError, UnknownModel
 from service.pricing.prices import plain
 from service.tokenizers.registry import PROVIDER_ALIASES

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from service.dialects.fields import as_object, as_text, check_depth, each, optional_text
-from service.dialects.openai.parts import read_content, read_tools
-from service.dialects.validation import (
+from service.dialects.fields import as_object, as_text, each, join, optional_text
+from service.dialects.json import check_depth
+from service.dialects.known_fields import (
     FUNCTION_CALL,
     FUNCTION_OUTPUT,
     RESPONSES_MESSAGE,
-    join,
     need,
     need_unless_alone,
     unknown_in_each,
     unknown_in_texts,
 )
+from service.dialects.openai.content import read_content
+from service.dialects.openai.tools import read_tools
 from service.errors import InvalidRequest
 from service.types import (
     Json,

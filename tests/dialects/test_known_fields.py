@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from service.dialects.anthropic import wire as anthropic
-from service.dialects.google import wire as google
-from service.dialects.openai import wire as openai
-from service.dialects.validation import MOST_NAMED, UNKNOWN
+from service.dialects.known_fields import MOST_NAMED, UNKNOWN
+from service.dialects.readers import READERS
 from service.errors import InvalidRequest
 from service.types import Prompt
-
-READERS = {**openai.READERS, **anthropic.READERS, **google.READERS}
 
 
 def read(dialect: str, body: Any) -> Prompt:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
+from service.dialects.fields import join
 from service.errors import InvalidRequest
 from service.types import Json, Warned
 
@@ -60,11 +61,6 @@ TOOL_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_co
 GOOGLE_CALL = frozenset({"id", "name", "args", "partialArgs", "partial_args", "willContinue", "will_continue"})
 GOOGLE_RESPONSE = frozenset({"id", "name", "response", "parts", "willContinue", "will_continue", "scheduling"})
 """From the providers' API references and SDKs of November 2026 (openai, anthropic, google-genai in requirements/)."""
-
-
-def join(path: str, name: str) -> str:
-    """The JSON path of a field."""
-    return f"{path}.{name}" if path else name
 
 
 def unknown_fields(value: Json, known: frozenset[str], path: str) -> Iterator[Warned]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.dialects.fields import read_json
+from service.dialects.json import read_json
 from service.errors import InvalidRequest
 
 

@@ -1,4 +1,4 @@
-"""A conversation as the turns of Claude's template: what is written into each, and where its text is interrupted.
+"""Writing a conversation into the turns of Claude's template.
 
 Calls, their results and the text after them all stand in one assistant turn; a result opens no turn of the user's.
 """
@@ -23,6 +23,7 @@ from service.renderers.anthropic.tools import (
     dumps,
     reference_text,
 )
+from service.renderers.anthropic.turn import Last, Turn
 from service.renderers.base import RenderingBuilder
 from service.types import (
     Document,
@@ -43,48 +44,13 @@ from service.types import (
 TOOL_ADDITION = 32
 """Beside its definition, 8 of 8 rows of Opus 4.8 and Fable 5."""
 
-Cut = Literal["media", "tag"]
-Last = Literal["", "text", "image", "document", "call", "result", "thinking", "other"]
-
-
-@dataclass(slots=True)
-class Turn:
-    """One turn: `runs` are its texts between what interrupts them (`cuts`: media, or a special token)."""
-
-    role: Literal["system", "user", "assistant"]
-    runs: list[list[str]] = field(default_factory=lambda: [[]])
-    cuts: list[Cut] = field(default_factory=list)
-    last: Last = ""
-    opens_with_call: bool = False
-
-    @property
-    def empty(self) -> bool:
-        return not self.cuts and not self.runs[0]
-
-    @property
-    def open_result(self) -> bool:
-        """Whether the turn ends in tool results: the model then goes on in this turn."""
-        return self.last == "result"
-
-    def write(self, text: str) -> None:
-        if text:
-            self.runs[-1].append(text)
-
-    def cut(self, kind: Cut) -> None:
-        self.cuts.append(kind)
-        self.runs.append([])
-
-    def texts(self) -> list[str]:
-        return ["".join(run) for run in self.runs]
-
-
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system", "developer": "system", "assistant": "assistant",
 }
 
 
 @dataclass(slots=True)
-class Script:
+class TurnWriter:
     """Writes messages into turns; what is not text goes to the builder at once.
 
     `tools` are the declared tools by name, `names` the called tool of each call id; `enabled` says that thinking was
@@ -99,7 +65,7 @@ class Script:
     names: dict[str, str] = field(default_factory=dict)
     additions: int = 0
 
-    def message(self, message: Message, *, keep_thinking: bool) -> None:
+    def write_message(self, message: Message, *, keep_thinking: bool) -> None:
         """One message; blocks of one kind that stand side by side are written together."""
         role = _ROLES.get(message.role, "user")
         parts = message.parts
