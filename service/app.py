@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from service import __version__
@@ -44,7 +45,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
-NO_TELEMETRY = {
+NO_TELEMETRY: TelemetryConfig = {
     "tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False
 }
 """FastAPI's own OpenTelemetry: off, because a promise of this service is that it connects to nothing but Redis."""

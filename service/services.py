@@ -20,13 +20,13 @@ from service.budgets.named import Budget, read_budgets
 from service.budgets.redis import RedisLeases
 from service.cache.memory import MemoryCache
 from service.cache.redis import RedisCache
-from service.cache.responses import Replies
+from service.cache.responses import ResponseCache
 from service.cache.tiered import TieredCache
 from service.catalog import Catalog, CatalogFileError
 from service.concurrency.byte_budget import BodyLimits, ByteBudget
-from service.concurrency.periodic import Beat
-from service.concurrency.thread_pool import Workers
-from service.counting.conversations import Beginnings
+from service.concurrency.periodic import PeriodicTask
+from service.concurrency.thread_pool import ThreadPool
+from service.counting.conversations import ConversationCache
 from service.counting.counter import Counter
 from service.counting.segments import SegmentCounter
 from service.ledger.ledger import Ledger
@@ -64,12 +64,12 @@ class Services:
     settings: Settings
     metrics: Metrics
     counter: Counter
-    pool: Workers
-    store_pool: Workers
+    pool: ThreadPool
+    store_pool: ThreadPool
     body_limits: BodyLimits
     body_budget: ByteBudget
-    responses: Replies[Any]
-    conversations: Beginnings
+    responses: ResponseCache[Any]
+    conversations: ConversationCache
     redis_cache: RedisCache | None
     ledger: Ledger
     leases: Leases
@@ -77,7 +77,7 @@ class Services:
     keys: Keys | None
     limiter: RateLimiter
     readiness: Readiness
-    housekeeping: Beat
+    housekeeping: PeriodicTask
 
     async def start(self) -> None:
         """Load what has to be loaded, in threads; read keys before the first request, which would be refused."""
@@ -126,12 +126,12 @@ def open_services(settings: Settings) -> Services:
         settings=settings,
         metrics=metrics,
         counter=counter,
-        pool=Workers(settings.threads, settings.queue, settings.request_seconds),
-        store_pool=Workers(STORE_THREADS, settings.queue, settings.request_seconds),
+        pool=ThreadPool(settings.threads, settings.queue, settings.request_seconds),
+        store_pool=ThreadPool(STORE_THREADS, settings.queue, settings.request_seconds),
         body_limits=BodyLimits(settings.max_body_bytes, settings.body_seconds),
         body_budget=ByteBudget(settings.inflight_bytes),
-        responses=Replies(settings.cache_bytes // 4, metrics),
-        conversations=Beginnings(counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None),
+        responses=ResponseCache(settings.cache_bytes // 4, metrics),
+        conversations=ConversationCache(counter.count, settings.cache_bytes // 8, shared=settings.redis_url is not None),
         redis_cache=redis_cache,
         ledger=_open_ledger(settings, metrics),
         leases=_open_leases(settings),
@@ -142,7 +142,7 @@ def open_services(settings: Settings) -> Services:
             settings.warm, metrics, counter, lambda: _report_redis(redis_cache),
             lambda: keys is None or keys.ring is not None,
         ),
-        housekeeping=Beat("housekeeping", HOUSEKEEPING_SECONDS, lambda: _keep_house(metrics, keys)),
+        housekeeping=PeriodicTask("housekeeping", HOUSEKEEPING_SECONDS, lambda: _keep_house(metrics, keys)),
     )
 
 

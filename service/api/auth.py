@@ -8,7 +8,7 @@ to admin keys alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 from fastapi import Request, Security, params
 from fastapi.security import APIKeyHeader, APIKeyQuery, HTTPBearer
@@ -30,10 +30,10 @@ PROJECT_HEADER = b"x-tallystick-project"
 
 async def find_caller(
     request: Request,
-    _bearer: Any = Security(HTTPBearer(auto_error=False, scheme_name="bearer", description="Where keys are asked for.")),
-    _anthropic: Any = Security(APIKeyHeader(name="x-api-key", auto_error=False, scheme_name="anthropicKey")),
-    _google: Any = Security(APIKeyHeader(name="x-goog-api-key", auto_error=False, scheme_name="googleKey")),
-    _query: Any = Security(APIKeyQuery(name="key", auto_error=False, scheme_name="queryKey")),
+    _bearer: Annotated[Any, Security(HTTPBearer(auto_error=False, scheme_name="bearer"))],
+    _anthropic: Annotated[Any, Security(APIKeyHeader(name="x-api-key", auto_error=False, scheme_name="anthropicKey"))],
+    _google: Annotated[Any, Security(APIKeyHeader(name="x-goog-api-key", auto_error=False, scheme_name="googleKey"))],
+    _query: Annotated[Any, Security(APIKeyQuery(name="key", auto_error=False, scheme_name="queryKey"))],
 ) -> Key | None:
     """The key that the middleware found. The other parameters tell OpenAPI how a key may be sent."""
     return get_context(request.scope).key
@@ -65,7 +65,7 @@ class NeedsScope(Protocol):
 def check_scope(route: NeedsScope, context: RequestContext) -> None:
     """Raises Forbidden where the caller's key does not open the route."""
     key = context.key
-    if key is not None and not key.opens(route.needs):
+    if key is not None and not key.allows(route.needs):
         raise Forbidden(f"This needs a key with the scope {route.needs}.")
 
 
@@ -142,7 +142,7 @@ class Authenticator:
             return self.limiter.rates, name_client(client[0] if client else None)
         key = _find_key(scope, self.keys)
         context.key, context.project = key, key.name
-        return self.limiter.rates.of(key.requests_per_minute, key.tokens_per_minute), f"key:{key.id}"
+        return self.limiter.rates.override(key.requests_per_minute, key.tokens_per_minute), f"key:{key.id}"
 
 
 def _find_key(scope: Scope, keys: Keys) -> Key:

@@ -12,7 +12,7 @@ from starlette.types import Scope
 
 from service.api.operations import Reply
 from service.auth.keys import Key
-from service.dialects.fields import Wire
+from service.dialects.endpoints import Wire
 from service.ledger.ledger import Billed
 from service.observability.metrics import OTHER
 from service.types import TokenCount

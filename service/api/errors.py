@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from service.api.body import DRAIN_FACTOR, DRAIN_SECONDS, BodyRefused, drain
 from service.api.context import get_context
-from service.dialects import find_wire
 from service.dialects.model_validation import to_invalid_request
 from service.dialects.native import WIRE as NATIVE
+from service.dialects.registry import find_wire
 from service.errors import InvalidRequest, MethodNotAllowed, NotFound, ServiceError, Unauthorized
 
 CHALLENGE = {"www-authenticate": 'Bearer realm="tallystick"'}

@@ -10,7 +10,7 @@ from typing import Protocol
 from pydantic_core import to_json
 
 from service import catalog
-from service.counting.counter import is_brief
+from service.counting.counter import is_memoizable
 from service.counting.features import has_files
 from service.dialects import native
 from service.dialects.endpoints import Endpoint
@@ -75,7 +75,7 @@ class Operation[Q](Protocol):
 
 
 class ReplyCache:
-    """Replies by the count that they tell. Counts that are alike are one object (service.counting.counter), and making
+    """ResponseCache by the count that they tell. Counts that are alike are one object (service.counting.counter), and making
     JSON of one takes as long as counting a short text. Thread-safe."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class ReplyCache:
 
     def get(self, count: TokenCount, make: Callable[[TokenCount], Reply]) -> Reply:
         """What `make` makes of a count."""
-        if not is_brief(count):
+        if not is_memoizable(count):
             return make(count)
         reply = self._known.get(id(count))  # as long as the reply is kept, so is its count: no other has that id
         if reply is None:
@@ -94,7 +94,7 @@ class ReplyCache:
 
 
 MAX_REPLIES = 2_048
-"""Replies of an endpoint that are kept, some 3 KB each."""
+"""ResponseCache of an endpoint that are kept, some 3 KB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def _place_error(error: ServiceError, path: str) -> ServiceError:
 class Direct:
     """An endpoint that counts nothing: from a body to an answer."""
 
-    respond: Callable[[Json], Json]
+    endpoint: Endpoint
     threaded: bool = True
     repeatable: bool = False
     grows: bool = False
@@ -200,7 +200,9 @@ class Direct:
         return True
 
     def answer(self, question: Json, services: Services) -> Reply:
-        return Reply(to_json(self.respond(question)))
+        respond = self.endpoint.direct
+        assert respond is not None
+        return Reply(to_json(respond(question)))
 
 
 def is_warm(request: CountRequest) -> bool:

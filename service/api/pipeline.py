@@ -28,10 +28,10 @@ from service.api.cors import Cors
 from service.api.operations import Operation, Reply
 from service.api.request_log import RequestLog
 from service.api.routing import RawRoute, RouteCache, check_is_no_file
-from service.cache.responses import HASHED_ON_LOOP_BYTES, REMEMBERED_FROM_BYTES
-from service.counting.conversations import FROM_BYTES, Newest
+from service.cache.responses import MAX_LOOP_HASH_BYTES, MIN_CACHED_BODY_BYTES
+from service.counting.conversations import MIN_CONVERSATION_BYTES, NewMessages
 from service.dialects import native
-from service.dialects.fields import read_json
+from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError, UnsupportedMedia
 from service.services import Services
 from service.types import Json, TokenCount, Warned
@@ -56,7 +56,7 @@ class Question(NamedTuple):
 
     asked: Any
     value: Json = None
-    newest: Newest | None = None
+    newest: NewMessages | None = None
 
 
 class SentBody:
@@ -137,12 +137,12 @@ class Pipeline:
         try:
             question = self._find_newest(operation, sent)
             if question is None:
-                if size > services.settings.inline_bytes or size >= REMEMBERED_FROM_BYTES:
+                if size > services.settings.inline_bytes or size >= MIN_CACHED_BODY_BYTES:
                     return None
                 question = scope[QUESTION] = self._read_all(operation, sent)
                 if not operation.is_warm(question.asked):
                     return None
-            elif question.newest is not None and question.newest.end - question.newest.start > services.settings.inline_bytes:
+            elif _size_of_new(question) > services.settings.inline_bytes:
                 return None
             return self._answer(operation, sent, question)
         except ServiceError as error:
@@ -163,12 +163,13 @@ class Pipeline:
             await send_json(send, reply)
 
     async def _reply(self, route: RawRoute, sent: SentBody, read: Question | ServiceError | None) -> Reply:
-        if not route.operation.repeatable or len(sent.content) < REMEMBERED_FROM_BYTES:
+        if not route.operation.repeatable or len(sent.content) < MIN_CACHED_BODY_BYTES:
             return await self._work(route.operation, sent, read)
         responses = self.services.responses
-        if not responses.may_know(sent.place, sent.content):
+        if not responses.may_have_seen(sent.place, sent.content):
             return await self._work(route.operation, sent, read)
         key = await self._make_key(route, sent)
+        reply: Reply | None
         reply, first = responses.find(key), False
         if reply is None:
             reply, first = await responses.share(key, lambda: self._work(route.operation, sent, read))
@@ -178,7 +179,7 @@ class Pipeline:
 
     async def _make_key(self, route: RawRoute, sent: SentBody) -> bytes:
         parts = (route.path.encode(), sent.place, sent.content_type.encode("latin-1"), sent.content)
-        if len(sent.content) <= HASHED_ON_LOOP_BYTES:
+        if len(sent.content) <= MAX_LOOP_HASH_BYTES:
             return self.services.responses.key(*parts)
         return await self.services.pool.run(lambda: self.services.responses.key(*parts))
 
@@ -201,7 +202,7 @@ class Pipeline:
 
     def _find_newest(self, operation: Operation[Any], sent: SentBody) -> Question | None:
         """What is new in a conversation that was counted before; None for anything else."""
-        if not operation.grows or len(sent.content) < FROM_BYTES or sent.media == "text/plain":
+        if not operation.grows or len(sent.content) < MIN_CONVERSATION_BYTES or sent.media == "text/plain":
             return None
         check_is_no_file(sent.media)
         try:
@@ -222,7 +223,7 @@ class Pipeline:
         reply: Reply = operation.answer(question.asked, self.services)
         if not operation.grows:
             return reply
-        if question.newest is not None and not question.newest.tells_all(reply.counts[0]):
+        if question.newest is not None and not question.newest.has_same_notes(reply.counts[0]):
             return self._answer(operation, sent, self._read_all(operation, sent))
         try:
             self._learn(sent, question, reply.counts[0])
@@ -235,10 +236,15 @@ class Pipeline:
         conversations, looked_up = self.services.conversations, self.services.metrics.looked_up
         if question.newest is not None:
             looked_up("conversation", "hit")
-            conversations.learn_more(sent.place, sent.content, question.newest, counted)
-        elif question.value is not None and len(sent.content) >= FROM_BYTES:
+            conversations.learn_newer(sent.place, sent.content, question.newest, counted)
+        elif question.value is not None and len(sent.content) >= MIN_CONVERSATION_BYTES:
             looked_up("conversation", "miss")
             conversations.learn(sent.place, sent.content, question.value, question.asked, counted)
+
+
+def _size_of_new(question: Question) -> int:
+    """Bytes of the messages that are new."""
+    return 0 if question.newest is None else question.newest.end - question.newest.start
 
 
 def read_plain_text(body: bytes, content_type: str, query: bytes) -> tuple[Json, tuple[Warned, ...]]:

@@ -31,7 +31,8 @@ from service.api.context import RequestContext, get_context
 from service.api.errors import translate_parameter_error
 from service.api.operations import Operation
 from service.dialects import native
-from service.dialects.fields import Wire, read_json
+from service.dialects.endpoints import Wire
+from service.dialects.json import read_json
 from service.dialects.model_validation import validate_model
 from service.errors import UnsupportedMedia
 from service.services import Services
@@ -150,7 +151,7 @@ class ServiceRoute(KeyedRoute):
     async def _solve(self, request: Request, body: BaseModel | None) -> dict[str, Any]:
         """The arguments of the endpoint, as FastAPI finds them. Raises InvalidRequest."""
         solved = await solve_dependencies(
-            request=request, dependant=self.dependant, body=body,  # type: ignore[arg-type]
+            request=request, dependant=self.dependant, body=body,
             async_exit_stack=request.scope["fastapi_inner_astack"], embed_body_fields=False,
         )
         if solved.errors:
@@ -223,7 +224,7 @@ class RouteCache:
 
     def find_methods(self, scope: Scope) -> set[str]:
         """The methods that this path takes."""
-        methods = {method for route in self.find_all(scope) for method in route.methods}
+        methods = {method for route in self.find_all(scope) for method in route.methods or ()}
         return methods | {"HEAD"} if "GET" in methods else methods
 
     def _find(self, place: tuple[str, str, str], scope: Scope) -> tuple[KeyedRoute, dict[str, Json]] | None:

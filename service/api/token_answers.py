@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from service.api.schemas import inspection_bodies as bodies
+from service.api.schemas import tokenize as bodies
 from service.dialects import native
 from service.errors import TooLarge
 from service.services import Services

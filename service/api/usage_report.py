@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from service.errors import InvalidRequest
 from service.ledger.drift import Drift
-from service.ledger.report import GROUPS, Group, Range, ReportRow, day_start, instant_of, quarter_of, total_of
+from service.ledger.report import GROUPS, Group, Range, ReportRow, find_day_start, find_quarter, sum_rows, to_instant
 from service.ledger.store import QUARTER_SECONDS, money
 from service.pricing.prices import plain
 from service.types import Json
@@ -41,25 +41,13 @@ class Question:
     shape: Shape
 
 
-QUERY: Mapping[str, str] = {
-    "from": "Begin, a date or an instant (ISO 8601); in time_zone unless it says. The day's begin when absent.",
-    "to": "End, which is not part of it; in time_zone unless it says. Now when absent.",
-    "time_zone": "Whose days and hours: an IANA name such as Asia/Kolkata. UTC when absent.",
-    "group_by": "Any of hour or day, model, project, separated by commas. day when absent (for prometheus, model and "
-    "project); empty for one sum.",
-    "project": "Of this project alone.",
-    "model": "Of this model alone (its canonical id).",
-    "format": "json, csv or prometheus (gauges to be scraped); json, or csv where Accept says so, when absent.",
-}
-
-
 def read_question(params: Mapping[str, str], accept: str, now: datetime) -> Question:
     """Raises InvalidRequest naming the parameter."""
     zone = _zone(params.get("time_zone", "UTC"))
-    start = _instant(params.get("from"), zone, "from") or day_start(now.astimezone(zone).date(), zone)
+    start = _instant(params.get("from"), zone, "from") or find_day_start(now.astimezone(zone).date(), zone)
     end = _instant(params.get("to"), zone, "to")
-    last = quarter_of(now) + 1 if end is None else quarter_of(end)
-    span = Range(quarter_of(start), last, zone)
+    last = find_quarter(now) + 1 if end is None else find_quarter(end)
+    span = Range(find_quarter(start), last, zone)
     if span.end < span.start:
         raise InvalidRequest("to must not be before from.", field="to")
     if span.end - span.start > MAX_DAYS * 86_400 // QUARTER_SECONDS:
@@ -99,7 +87,7 @@ def _instant(text: str | None, zone: ZoneInfo, field: str) -> datetime | None:
         return None
     try:
         if len(text) == len("2026-12-01"):
-            at = day_start(date.fromisoformat(text), zone)
+            at = find_day_start(date.fromisoformat(text), zone)
         else:
             at = datetime.fromisoformat(text.replace(" ", "+"))
             at = (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
@@ -148,10 +136,10 @@ def usage_json(
     span = question.span
     note = NOTE_UNREAD if failure else NOTE_MEMORY if where == "memory" else None
     return {
-        "from": instant_of(span.start, span.zone).isoformat(), "to": instant_of(span.end, span.zone).isoformat(),
+        "from": to_instant(span.start, span.zone).isoformat(), "to": to_instant(span.end, span.zone).isoformat(),
         "time_zone": span.zone.key, "group_by": list(question.groups),
         "rows": [{**_keys(row, question.groups), **amounts(row.sums)} for row in rows],
-        "total": amounts(total_of(rows)),
+        "total": amounts(sum_rows(rows)),
         "kept_in": where, "complete": _is_complete(where, failure, alone=alone), "note": note,
     }
 
@@ -193,7 +181,7 @@ def drift_json(
     span: Range, drifts: Iterable[Drift], where: str, failure: str | None, *, alone: bool = True
 ) -> Json:
     return {
-        "from": instant_of(span.start, span.zone).isoformat(), "to": instant_of(span.end, span.zone).isoformat(),
+        "from": to_instant(span.start, span.zone).isoformat(), "to": to_instant(span.end, span.zone).isoformat(),
         "families": [
             {"family": drift.family, "method": drift.method, **drift.sums,
              "ratio": None if drift.ratio is None else round(drift.ratio, 6)}

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import cast
 
 import uvicorn
-
 from fastapi import FastAPI
+
 from service.server.http.connection import Connection, ConnectionLimits, connection_class
 from service.server.listener import has_waiting, refuse_new
 from service.settings import Settings

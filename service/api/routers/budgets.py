@@ -8,31 +8,31 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from service import catalog
-from service.api.answers import closing_json, quote_json, reservation_json, state_json
+from service.answers.budgets import closing_json, reservation_json, state_json
+from service.answers.cost import quote_json
 from service.api.auth import needs
 from service.api.routers.cost import count_body
 from service.api.routing import Context, Shared, StoreRoute
+from service.api.schemas.base import NoQuery
 from service.api.schemas.budgets import (
     BudgetAnswer,
-    ListBudgetsAnswer,
-    ReleaseAnswer,
+    BudgetsAnswer,
+    ClosedLeaseAnswer,
     ReleaseBody,
     ReserveAnswer,
     ReserveBody,
-    SettleAnswer,
     SettleBody,
 )
 from service.api.schemas.errors import describe_errors
-from service.api.schemas.models import NoQuery
-from service.api.values import parse_money, parse_tier
-from service.budgets.leases import nanos
-from service.budgets.named import MOST, Budget, find_budget
+from service.budgets.leases import to_nanodollars
+from service.budgets.named import MAX_AMOUNT, Budget, find_budget
 from service.catalog import CatalogModel
 from service.dialects import native
 from service.dialects.usage import read_usage
+from service.dialects.values import parse_money, parse_tier
 from service.errors import InvalidRequest
 from service.pricing.prices import Quote, quote
-from service.pricing.usage import usage_of
+from service.pricing.usage import make_usage
 from service.types import Json, TokenCount
 
 router = APIRouter(
@@ -42,7 +42,7 @@ router = APIRouter(
 BudgetName = Annotated[str, Path(description="A budget of the settings.")]
 
 
-@router.get("/v1/budgets", operation_id="list_budgets", response_model=ListBudgetsAnswer, summary="Every named budget")
+@router.get("/v1/budgets", operation_id="list_budgets", response_model=BudgetsAnswer, summary="Every named budget")
 def list_budgets(_query: Annotated[NoQuery, Query()], services: Shared) -> Json:
     """Amounts are of the running period."""
     leases = services.leases
@@ -85,7 +85,7 @@ def reserve(name: BudgetName, body: ReserveBody, services: Shared, context: Cont
 
 
 @router.post(
-    "/v1/budgets/{name}/settle", operation_id="settle", response_model=SettleAnswer,
+    "/v1/budgets/{name}/settle", operation_id="settle", response_model=ClosedLeaseAnswer,
     summary="Charge what was billed and end the lease",
 )
 def settle(name: BudgetName, body: SettleBody, services: Shared) -> Json:
@@ -100,7 +100,7 @@ def settle(name: BudgetName, body: SettleBody, services: Shared) -> Json:
 
 
 @router.post(
-    "/v1/budgets/{name}/release", operation_id="release", response_model=ReleaseAnswer,
+    "/v1/budgets/{name}/release", operation_id="release", response_model=ClosedLeaseAnswer,
     summary="Give a lease back unused",
 )
 def release(name: BudgetName, body: ReleaseBody, services: Shared) -> Json:
@@ -127,7 +127,7 @@ def _said_amount(budget: Budget, amount_usd: str | float | None, tokens: int | N
     if (usd is not None and budget.unit == "tokens") or (tokens is not None and budget.unit == "usd"):
         field = "amount_usd" if usd is not None else "tokens"
         raise InvalidRequest(f"This budget is in {budget.unit}: {field} does not apply.", field=field)
-    return nanos(usd, upwards=True) if usd is not None else tokens
+    return to_nanodollars(usd, upwards=True) if usd is not None else tokens
 
 
 def _needed(
@@ -139,9 +139,9 @@ def _needed(
         return count.high + output, None
     if model is None:
         raise InvalidRequest("A tokenizer has no price: name a model.", field="model")
-    usage = usage_of({"input": count.high, "output": output, "requests": 1})
+    usage = make_usage({"input": count.high, "output": output, "requests": 1})
     quoted = quote(model, usage, parse_tier(body.service_tier))
-    return (None if quoted.total is None else nanos(quoted.total, upwards=True)), quoted
+    return (None if quoted.total is None else to_nanodollars(quoted.total, upwards=True)), quoted
 
 
 def _billed(budget: Budget, body: SettleBody) -> int:
@@ -150,10 +150,10 @@ def _billed(budget: Budget, body: SettleBody) -> int:
         raise InvalidRequest("Say what was billed: amount_usd, tokens, or model and usage.", field="usage")
     usage = read_usage(body.usage, "usage", body.dialect)
     if budget.unit == "tokens":
-        return min(MOST, usage.input_tokens + usage.output_tokens)
+        return min(MAX_AMOUNT, usage.input_tokens + usage.output_tokens)
     if body.model is None:
         raise InvalidRequest("Usage is priced for a model: name it in model.", field="model")
     total = quote(catalog.resolve(body.model), usage, parse_tier(body.service_tier)).total
     if total is None:
         raise InvalidRequest("The price of this usage is not known: say the billed amount_usd.", field="usage")
-    return nanos(min(total, Decimal(9_000_000)), upwards=False)
+    return to_nanodollars(min(total, Decimal(9_000_000)), upwards=False)

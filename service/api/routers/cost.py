@@ -5,17 +5,17 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from service import catalog
-from service.api.answers import instant, model_json, quote_json, row_json, verdict_json
+from service.answers.cost import instant, model_json, quote_json, row_json, verdict_json
 from service.api.auth import needs
 from service.api.routing import Context, ServiceRoute, Shared
 from service.api.schemas.cost import CheckAnswer, CheckBody, CompareAnswer, CompareBody, EstimateAnswer, EstimateBody
 from service.api.schemas.errors import describe_errors
-from service.api.values import parse_instant, parse_money, parse_tier
 from service.budgets.budget import Limit, check_budget
 from service.catalog import CatalogModel
 from service.dialects import native
 from service.dialects.native_schema import CountBody
 from service.dialects.usage import read_usage
+from service.dialects.values import parse_instant, parse_money, parse_tier
 from service.errors import InvalidRequest, ServiceError
 from service.pricing.compare import compare as compare_models
 from service.pricing.prices import quote

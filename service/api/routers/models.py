@@ -8,11 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from service import catalog
-from service.api.answers import catalog_json
+from service.answers.models import catalog_json
 from service.api.auth import needs
 from service.api.routing import ServiceRoute
+from service.api.schemas.base import NoQuery
 from service.api.schemas.errors import describe_errors
-from service.api.schemas.models import ListModelsAnswer, ListModelsQuery, ModelAnswer, NoQuery, TokenizersAnswer
+from service.api.schemas.models import ListModelsQuery, ModelAnswer, ModelsAnswer, TokenizersAnswer
 from service.dialects import native
 from service.tokenizers import registry
 from service.types import Json
@@ -23,7 +24,7 @@ router = APIRouter(
 
 
 @router.get(
-    "/v1/models", operation_id="list_models", response_model=ListModelsAnswer,
+    "/v1/models", operation_id="list_models", response_model=ModelsAnswer,
     summary="Models that can be counted, with limits and methods",
 )
 def list_models(query: Annotated[ListModelsQuery, Query()]) -> Json:

@@ -12,8 +12,8 @@ from service.api.routing import RawRoute, raw
 from service.api.schemas import providers as wire
 from service.api.schemas.errors import describe_errors
 from service.auth.keys import Scope as KeyScope
-from service.dialects import FOREIGN_ENDPOINTS, WIRES
-from service.dialects.fields import Wire
+from service.dialects.endpoints import Wire
+from service.dialects.registry import FOREIGN_ENDPOINTS, WIRES
 
 ENDPOINTS = {endpoint.name: endpoint for endpoint in FOREIGN_ENDPOINTS}
 
@@ -50,11 +50,11 @@ openai = _open_router(OPENAI, "count")
 
 
 @openai.post(
-    "/v1/responses/input_tokens", operation_id="openai_input_tokens", response_model=wire.ResponsesCountAnswer,
+    "/v1/responses/input_tokens", operation_id="openai_input_tokens", response_model=wire.OpenAIInputTokensAnswer,
     summary="Count the input tokens of a Responses request (OpenAI's own endpoint)",
 )
 @raw(Count(ENDPOINTS["openai_input_tokens"]), OPENAI)
-def openai_input_tokens(body: wire.ResponsesCountBody) -> None:
+def openai_input_tokens(body: wire.OpenAIInputTokensBody) -> None:
     """Takes what OpenAI's own endpoint takes. Chat requests are counted by /v1/countTokens."""
 
 
@@ -72,55 +72,55 @@ PUBLISHED = "publishers/{publisher}/models/{model}:countTokens"
 
 @google.post(
     "/v1beta/models/{model:path}:countTokens", operation_id="gemini_count_tokens",
-    response_model=wire.GeminiCountAnswer, summary="Gemini API: count the tokens of a generateContent request",
+    response_model=wire.GoogleCountAnswer, summary="Gemini API: count the tokens of a generateContent request",
 )
 @google.post(
     "/v1/models/{model:path}:countTokens", operation_id="gemini_count_tokens_1",
-    response_model=wire.GeminiCountAnswer, summary="Gemini API: count the tokens of a generateContent request",
+    response_model=wire.GoogleCountAnswer, summary="Gemini API: count the tokens of a generateContent request",
 )
 @raw(Count(ENDPOINTS["gemini_count_tokens"]), GOOGLE)
-def gemini_count_tokens(model: Model, body: wire.GeminiCountBody) -> None:
+def gemini_count_tokens(model: Model, body: wire.GoogleCountBody) -> None:
     """Takes `contents`, or a whole request in `generateContentRequest`."""
 
 
 @google.post(
     "/v1beta/tunedModels/{model}:countTokens", operation_id="gemini_tuned_count_tokens",
-    response_model=wire.GeminiCountAnswer, summary="Gemini API: count the tokens of a request to a tuned model",
+    response_model=wire.GoogleCountAnswer, summary="Gemini API: count the tokens of a request to a tuned model",
 )
 @google.post(
     "/v1/tunedModels/{model}:countTokens", operation_id="gemini_tuned_count_tokens_1",
-    response_model=wire.GeminiCountAnswer, summary="Gemini API: count the tokens of a request to a tuned model",
+    response_model=wire.GoogleCountAnswer, summary="Gemini API: count the tokens of a request to a tuned model",
 )
 @raw(Count(ENDPOINTS["gemini_tuned_count_tokens"]), GOOGLE)
-def gemini_tuned_count_tokens(model: Model, body: wire.GeminiCountBody) -> None:
+def gemini_tuned_count_tokens(model: Model, body: wire.GoogleCountBody) -> None:
     """The catalog file may say which base a tuned model has."""
 
 
 @google.post(
     "/v1beta1/projects/{project}/locations/{location}/" + PUBLISHED, operation_id="vertex_count_tokens",
-    response_model=wire.GeminiCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
+    response_model=wire.GoogleCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
 )
 @google.post(
     "/v1/projects/{project}/locations/{location}/" + PUBLISHED, operation_id="vertex_count_tokens_2",
-    response_model=wire.GeminiCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
+    response_model=wire.GoogleCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
 )
 @raw(Count(ENDPOINTS["vertex_count_tokens"]), GOOGLE)
 def vertex_count_tokens(
-    project: Project, location: Location, publisher: Publisher, model: Model, body: wire.GeminiCountBody
+    project: Project, location: Location, publisher: Publisher, model: Model, body: wire.GoogleCountBody
 ) -> None:
     """Vertex AI and the Gemini API bill the same request differently: the path picks the rules."""
 
 
 @google.post(
     "/v1beta1/" + PUBLISHED, operation_id="vertex_count_tokens_1",
-    response_model=wire.GeminiCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
+    response_model=wire.GoogleCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
 )
 @google.post(
     "/v1/" + PUBLISHED, operation_id="vertex_count_tokens_3",
-    response_model=wire.GeminiCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
+    response_model=wire.GoogleCountAnswer, summary="Vertex AI: count the tokens of a generateContent request",
 )
 @raw(Count(ENDPOINTS["vertex_count_tokens"]), GOOGLE)
-def vertex_express_count_tokens(publisher: Publisher, model: Model, body: wire.GeminiCountBody) -> None:
+def vertex_express_count_tokens(publisher: Publisher, model: Model, body: wire.GoogleCountBody) -> None:
     """Vertex AI without a project in the path."""
 
 
@@ -131,11 +131,11 @@ litellm = _open_router(LITELLM, "count")
 
 
 @litellm.post(
-    "/utils/token_counter", operation_id="litellm_token_counter", response_model=wire.LitellmCountAnswer,
+    "/utils/token_counter", operation_id="litellm_token_counter", response_model=wire.LiteLLMCountAnswer,
     summary="Count the tokens of a prompt, messages or contents (LiteLLM's route)",
 )
 @raw(Count(ENDPOINTS["litellm_token_counter"]), LITELLM)
-def litellm_token_counter(body: wire.LitellmCountBody) -> None:
+def litellm_token_counter(body: wire.LiteLLMCountBody) -> None:
     """Takes what LiteLLM's proxy takes at this path."""
 
 
@@ -158,7 +158,7 @@ def vllm_tokenize(body: wire.VllmTokenizeBody) -> None:
     "/detokenize", operation_id="vllm_detokenize", response_model=wire.VllmDetokenizeAnswer,
     summary="The text of token ids (vLLM's route)",
 )
-@raw(Direct(ENDPOINTS["vllm_detokenize"].direct), VLLM)
+@raw(Direct(ENDPOINTS["vllm_detokenize"]), VLLM)
 def vllm_detokenize(body: wire.VllmDetokenizeBody) -> None:
     """Counts nothing."""
 

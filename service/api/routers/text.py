@@ -7,7 +7,7 @@ from dataclasses import replace
 from fastapi import APIRouter
 
 from service import catalog
-from service.api.answers import count_json, model_json
+from service.answers.cost import count_json, model_json
 from service.api.auth import needs
 from service.api.routing import Context, ServiceRoute, Shared
 from service.api.schemas.errors import describe_errors
@@ -17,8 +17,8 @@ from service.dialects import native
 from service.dialects.native_schema import CountBody
 from service.errors import InvalidRequest
 from service.services import Services
+from service.text.split import split as split_into_pieces
 from service.text.trim_messages import trim
-from service.text.truncate import split as split_into_pieces
 from service.text.truncate import truncate as truncate_text
 from service.tokenizers import registry
 from service.tokenizers.base import Tokenizer
@@ -34,8 +34,8 @@ router = APIRouter(
     summary="Cut a text or a conversation to at most N tokens",
 )
 def truncate(body: TruncateBody, services: Shared, context: Context) -> Json:
-    """A text is cut on character boundaries. Of a request the oldest turns are dropped. What is left recounts to at most
-    `max_tokens`."""
+    """A text is cut on character boundaries. Of a request the oldest turns are dropped. What is left
+    recounts to at most `max_tokens`."""
     if (body.text is None) == (body.request is None):
         raise InvalidRequest("Exactly one of text and request is needed.", field="text")
     if body.request is not None:

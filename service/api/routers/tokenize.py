@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from service.api.auth import needs
 from service.api.routing import BodyWarnings, ServiceRoute, Shared
-from service.api.schemas import inspection_bodies as bodies
+from service.api.schemas import tokenize as bodies
 from service.api.schemas.errors import describe_errors
 from service.api.schemas.tokenize import DetokenizeAnswer, ExplainAnswer, TokenizeAnswer, TrainAnswer
 from service.api.token_answers import (

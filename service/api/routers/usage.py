@@ -12,20 +12,26 @@ from service import catalog
 from service.api.auth import needs
 from service.api.routing import Context, Shared, StoreRoute
 from service.api.schemas.errors import describe_errors
-from service.api.schemas.usage import DriftAnswer, TakeUsageAnswer, UsageAnswer, UsageBody
+from service.api.schemas.usage import (
+    MAX_BILLED_TOKENS,
+    DriftAnswer,
+    DriftQuery,
+    UsageAnswer,
+    UsageBody,
+    UsageQuery,
+    UsageTakenAnswer,
+)
 from service.api.usage_exposition import usage_exposition
 from service.api.usage_report import (
-    MAX_TOKENS,
-    QUERY,
     check_time,
     drift_json,
     read_question,
     usage_csv,
     usage_json,
 )
-from service.api.values import parse_instant, parse_tier
 from service.dialects import native
 from service.dialects.usage import read_usage
+from service.dialects.values import parse_instant, parse_tier
 from service.errors import InvalidRequest, Overloaded
 from service.ledger.drift import DRIFT_COLUMNS, Drift
 from service.ledger.ledger import Billed
@@ -49,7 +55,7 @@ Now = Annotated[datetime, Depends(get_now)]
 # ---------------------------------------------------------------- POST: what was billed
 
 @router.post(
-    "/v1/usage", operation_id="take_usage", response_model=TakeUsageAnswer,
+    "/v1/usage", operation_id="take_usage", response_model=UsageTakenAnswer,
     summary="Report what a call already made was billed",
 )
 def take_usage(body: UsageBody, services: Shared, context: Context, now: Now) -> Json:
@@ -62,8 +68,8 @@ def take_usage(body: UsageBody, services: Shared, context: Context, now: Now) ->
     if at is not None:
         check_time(at, now, ledger.keep_seconds)
     usage = read_usage(body.usage, "usage", body.usage_dialect)
-    if max(usage.input_tokens, usage.output_tokens) > MAX_TOKENS:
-        raise InvalidRequest(f"usage must not have more than {MAX_TOKENS} tokens.", field="usage")
+    if max(usage.input_tokens, usage.output_tokens) > MAX_BILLED_TOKENS:
+        raise InvalidRequest(f"usage must not have more than {MAX_BILLED_TOKENS} tokens.", field="usage")
     count = _count(body, services)
     counted, method = body.counted_tokens, "reported"
     if count is not None:
@@ -94,28 +100,17 @@ def _count(body: UsageBody, services: Services) -> TokenCount | None:
 
 # ---------------------------------------------------------------- GET
 
-From = Annotated[str | None, Query(alias="from", description=QUERY["from"])]
-To = Annotated[str | None, Query(description=QUERY["to"])]
-TimeZone = Annotated[str, Query(description=QUERY["time_zone"])]
-
-
 @router.get(
     "/v1/usage", operation_id="usage", response_model=UsageAnswer,
     summary="What was counted and billed, by time, model and project",
-    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}, "text/plain": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {media: {"schema": {"type": "string"}} for media in ("text/csv", "text/plain")}}},
 )
 def get_usage(
-    services: Shared, now: Now, start: From = None, to: To = None, time_zone: TimeZone = "UTC",
-    group_by: Annotated[str | None, Query(description=QUERY["group_by"])] = None,
-    project: Annotated[str | None, Query(description=QUERY["project"])] = None,
-    model: Annotated[str | None, Query(description=QUERY["model"])] = None,
-    format: Annotated[str | None, Query(description=QUERY["format"])] = None,
+    query: Annotated[UsageQuery, Query()], services: Shared, now: Now,
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Json:
     """JSON, CSV, or gauges for Prometheus. `complete` is false where another process may know more."""
-    given = {"from": start, "to": to, "time_zone": time_zone, "group_by": group_by, "project": project,
-             "model": model, "format": format}
-    question = read_question({name: value for name, value in given.items() if value is not None}, accept, now)
+    question = read_question(query.model_dump(by_alias=True, exclude_none=True), accept, now)
     ledger = services.ledger
     rows, failure = ledger.read("usage", question.span.start, question.span.end)
     wanted = [
@@ -141,12 +136,9 @@ def _text(content_type: str, content: bytes) -> Response:
     "/v1/usage/drift", operation_id="usage_drift", response_model=DriftAnswer,
     summary="Counted against billed tokens, by family",
 )
-def get_drift(
-    services: Shared, now: Now, start: From = None, to: To = None, time_zone: TimeZone = "UTC"
-) -> Json:
+def get_drift(query: Annotated[DriftQuery, Query()], services: Shared, now: Now) -> Json:
     """Only calls whose bill was reported, with what had been counted for them."""
-    given = {"from": start, "to": to, "time_zone": time_zone}
-    span = read_question({name: value for name, value in given.items() if value is not None}, "", now).span
+    span = read_question(query.model_dump(by_alias=True, exclude_none=True), "", now).span
     ledger = services.ledger
     rows, failure = ledger.read("drift", span.start, span.end)
     sums: dict[tuple[str, str], list[int]] = {}

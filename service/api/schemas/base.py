@@ -9,14 +9,17 @@ from pydantic.json_schema import SkipJsonSchema
 
 from service.dialects.native_schema import describe_defaults
 
-MAX_TOKENS = 10**9
-"""Largest number of tokens that a body may name as a limit or an amount."""
-
 
 class Body(BaseModel):
     """A request body. Types are not converted ("7" is no number), and unknown fields are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, json_schema_extra=describe_defaults)
+
+
+class NoQuery(BaseModel):
+    """For a path whose query takes no parameter: one would be a mistake, such as a misspelt filter."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Answer(BaseModel):
@@ -60,9 +63,6 @@ type ServiceTierName = Annotated[str, WithJsonSchema({
 """A service tier by our name or a provider's: default, auto and on_demand mean standard."""
 
 # ---------------------------------------------------------------- money
-
-UsdAmount = str | int | float
-"""An amount in USD in a body. A number is taken by its shortest decimal form, which is what the caller wrote."""
 
 Usd = Annotated[str, Field(description="US dollars as a decimal string, never rounded.")]
 UnknownUsd = Annotated[

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from service.api.schemas.base import (
-    MAX_TOKENS,
     Absent,
     Amount,
     Answer,
@@ -15,11 +14,11 @@ from service.api.schemas.base import (
     ServiceTierName,
     StoredIn,
     UsageDialect,
-    UsdAmount,
 )
 from service.api.schemas.common import Quote
 from service.api.schemas.cost import USAGE, USAGE_DIALECT
 from service.dialects.native_schema import CountBody
+from service.dialects.values import MAX_TOKENS, UsdAmount
 
 MAX_LEASE_ID = 100
 """Characters."""

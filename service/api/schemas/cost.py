@@ -7,7 +7,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from service.api.schemas.base import (
-    MAX_TOKENS,
     Answer,
     Body,
     Bucket,
@@ -15,12 +14,12 @@ from service.api.schemas.base import (
     ServiceTierName,
     UnknownUsd,
     UsageDialect,
-    UsdAmount,
 )
 from service.api.schemas.common import CountSummary, MaybeModel, NamedModel, Quote
 from service.api.schemas.errors import ErrorDetail
 from service.dialects.native_schema import CountBody
-from service.pricing.compare import MOST_MODELS
+from service.dialects.values import MAX_TOKENS, UsdAmount
+from service.pricing.compare import MAX_MODELS
 
 PRICES_AT = "Prices of this instant or day (ISO 8601, UTC unless it says otherwise); now if absent."
 USAGE = "Buckets (input, cache_read, output, ...) or a provider's usage object."
@@ -102,7 +101,7 @@ class CheckAnswer(_CheckedCount):
 class CompareBody(CountBody):
     """What to count, as in countTokens, over several models."""
 
-    models: list[str] = Field(min_length=1, max_length=MOST_MODELS)
+    models: list[str] = Field(min_length=1, max_length=MAX_MODELS)
     output_tokens: int = Field(0, ge=0, le=MAX_TOKENS, description="Output priced along.")
 
 

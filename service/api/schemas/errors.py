@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from service.api.schemas.base import Answer
+from service.dialects.endpoints import Wire
 
 type ErrorCode = Literal[
     "invalid_request", "unauthorized", "forbidden", "unknown_model", "not_found", "method_not_allowed", "body_timeout",
@@ -154,6 +155,21 @@ class GoogleErrorAnswer(Answer):
 
     error: GoogleStatus
 
+
+def describe_errors(wire: Wire) -> dict[int | str, dict[str, Any]]:
+    """FastAPI's `responses` of the routes whose errors are written in this dialect."""
+    model = ERROR_ANSWERS[wire.name]
+    refused = {"model": model, "description": "Refused: code is stable, field is the JSON path of the culprit."}
+    busy = {
+        "model": model, "headers": RETRY_AFTER,
+        "description": "Too busy, or a tokenizer is not available; Retry-After says when to come again.",
+    }
+    return {"4XX": {**refused, "headers": RETRY_AFTER}, **dict.fromkeys(wire.busy, busy)}
+
+
+RETRY_AFTER: Mapping[str, Any] = {
+    "Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "Seconds, where there is a time."},
+}
 
 ERROR_ANSWERS: Mapping[str, type[Answer]] = {
     "native": ErrorAnswer, "openai": OpenAIErrorAnswer, "anthropic": AnthropicErrorAnswer, "google": GoogleErrorAnswer,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from service.api.schemas.base import Answer, Method, Usd
 from service.api.schemas.common import NamedModel
@@ -47,17 +47,6 @@ class ListModelsQuery(BaseModel):
         "false", description="true: each with today's prices, as /v1/models/{model_id} has them."
     )
     page_token: str = Field("", description="next_page_token of the page before.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def check_names(cls, value: Any) -> Any:
-        """Raises InvalidRequest for a parameter that nobody reads: it may be a misspelt filter."""
-        unknown = next((name for name in value if name not in cls.model_fields), None)
-        if unknown is not None:
-            known = ", ".join(cls.model_fields)
-            message = f"The query has a parameter that this path does not take. It takes: {known}."
-            raise InvalidRequest(message, field=unknown[:64])
-        return value
 
 
 class ModelMethods(Answer):

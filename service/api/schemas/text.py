@@ -6,9 +6,13 @@ from typing import Any, Literal
 
 from pydantic import Field, RootModel
 
-from service.api.schemas.base import MAX_TOKENS, Answer, Body
+from service.api.schemas.base import (
+    Answer,
+    Body,
+)
 from service.api.schemas.common import CountSummary, MaybeModel, NamedModel
 from service.dialects.native_schema import MODEL, TOKENIZER
+from service.dialects.values import MAX_TOKENS
 
 # ---------------------------------------------------------------- POST /v1/truncate
 

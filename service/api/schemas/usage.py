@@ -86,8 +86,8 @@ class UsageQuery(_Period):
     )
     project: str | None = Field(None, description="Of this project alone.")
     model: str | None = Field(None, description="Of this model alone (its canonical id).")
-    format: Literal["json", "csv", "prometheus"] | None = Field(
-        None,
+    format: str | None = Field(
+        None, json_schema_extra={"enum": ["json", "csv", "prometheus"]},
         description="json, csv or prometheus (gauges to be scraped); json, or csv where Accept says so, when absent.",
     )
 
@@ -140,7 +140,9 @@ class UsageAnswer(_Ledger):
 
 
 class DriftQuery(_Period):
-    """Which part of the ledger."""
+    """Which part of the ledger. Parameters of a report are checked, though they change nothing."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class FamilyDrift(Answer):

@@ -6,11 +6,16 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from service.api.schemas.decision_bodies import Money
 from service.errors import InvalidRequest
 from service.pricing.prices import SERVICE_TIERS, ServiceTier
 
-_AMOUNT= re.compile(r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
+MAX_TOKENS = 10**9
+"""Largest number of tokens that a body may name as a limit or an amount."""
+
+UsdAmount = str | int | float
+"""An amount in US dollars. A number is taken by its shortest decimal form, which is what the caller wrote."""
+
+_AMOUNT = re.compile(r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 """Narrower than what Decimal takes: no underscores, no blanks, no digits of other scripts, no NaN."""
 
 _TIER_ALIASES: dict[str, ServiceTier] = {"default": "standard", "auto": "standard", "on_demand": "standard"}
@@ -38,7 +43,7 @@ def parse_instant(value: str | None, path: str = "at") -> datetime | None:
     return at
 
 
-def parse_money(value: Money | None, path: str) -> Decimal | None:
+def parse_money(value: UsdAmount | None, path: str) -> Decimal | None:
     """USD from 0 to 9,000,000."""
     if value is None:
         return None
