@@ -17,9 +17,7 @@ from service.auth.key_store import Keys
 from service.auth.rate_limits import RateLimiter
 from service.budgets.leases import Leases, MemoryLeases
 from service.budgets.named import Budget, read_budgets
-from service.budgets.redis import RedisLeases
 from service.cache.memory import MemoryCache
-from service.cache.redis import RedisCache
 from service.cache.responses import ResponseCache
 from service.cache.tiered import TieredCache
 from service.catalog import Catalog, CatalogFileError
@@ -30,15 +28,15 @@ from service.counting.conversations import ConversationCache
 from service.counting.counter import Counter
 from service.counting.segments import SegmentCounter
 from service.ledger.ledger import Ledger
-from service.ledger.redis import RedisLedger
 from service.ledger.store import LedgerStore, MemoryLedger
 from service.observability.metrics import Metrics
 from service.readiness import Readiness
-from service.redis.client import open_redis, parse_redis_url
+from service.redis.url import parse_redis_url
 from service.settings import CatalogSettings, Settings
 from service.types import Json
 
 if TYPE_CHECKING:
+    from service.cache.redis import RedisCache
     from service.redis.client import Client
 
 LOG = logging.getLogger("tallystick")
@@ -159,8 +157,11 @@ def _keep_house(metrics: Metrics, keys: Keys | None) -> None:
 def _open_redis_cache(settings: Settings, secret: bytes, metrics: Metrics) -> RedisCache | None:
     if settings.redis_url is None:
         return None
+    from service.cache.redis import RedisCache
+
     cache = RedisCache(
-        lambda: _connect(settings, settings.redis_seconds, settings.threads), secret, settings.cache_ttl_seconds, metrics
+        lambda: _connect(settings, settings.redis_seconds, settings.threads), secret, settings.cache_ttl_seconds,
+        metrics,
     )
     metrics.read_at_sample(metrics.redis_up, lambda: cache.up)
     metrics.read_at_sample(metrics.redis_degraded, lambda: cache.reason is not None)
@@ -184,6 +185,8 @@ def _open_cache(settings: Settings, redis_cache: RedisCache | None, metrics: Met
 def _open_leases(settings: Settings) -> Leases:
     if settings.redis_url is None:
         return MemoryLeases()
+    from service.budgets.redis import RedisLeases
+
     return RedisLeases(lambda: _connect(settings, LEDGER_SECONDS, STORE_THREADS))
 
 
@@ -191,6 +194,8 @@ def _open_ledger(settings: Settings, metrics: Metrics) -> Ledger:
     keep_seconds = settings.ledger_days * 86_400
     store: LedgerStore = MemoryLedger(keep_seconds)
     if settings.redis_url is not None:
+        from service.ledger.redis import RedisLedger
+
         store = RedisLedger(lambda: _connect(settings, LEDGER_SECONDS, STORE_THREADS), keep_seconds)
     return Ledger(store, metrics, keep_seconds, alone=settings.workers == 1)
 
@@ -210,6 +215,8 @@ def make_cache_key(settings: Settings) -> bytes:
 
 
 def _connect(settings: Settings, seconds: float, threads: int) -> Client:
+    from service.redis.client import open_redis
+
     assert settings.redis_url is not None
     address = parse_redis_url(settings.redis_url.get_secret_value())
     return open_redis(address, seconds, threads + SPARE_CONNECTIONS)

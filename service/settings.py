@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from service.redis.client import parse_redis_url
+from service.redis.url import parse_redis_url
 
 MIB = 1 << 20
 

@@ -11,16 +11,15 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
+
+from redis.exceptions import NoScriptError
 
 from service.budgets.leases import BudgetState, Closing, LeaseState, Reservation, check_amount, make_lease_id, utc_now
 from service.budgets.named import Budget
 from service.errors import NotFound, Overloaded, RateLimited
 from service.redis.circuit_breaker import CircuitBreaker
-from service.redis.client import UNREACHABLE, classify_error, load_redis_errors
-
-if TYPE_CHECKING:
-    from service.redis.client import Client
+from service.redis.client import REDIS_ERRORS, UNREACHABLE, Client, classify_error
 
 LOG = logging.getLogger("tallystick")
 
@@ -47,16 +46,19 @@ repeat
   end
 until #gone < 1000
 
+local function read(sums)
+  return redis.call('HGET', sums, period) or '0'
+end
+
 local function reply(answer, ...)
-  return {answer, redis.call('HGET', spent, period) or '0', redis.call('HGET', reserved, period) or '0', ...}
+  return {answer, read(spent), read(reserved), ...}
 end
 
 if what == 'reserve' then
   local id, amount, limit, ttl, kept, oldest = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
   local ends = redis.call('HGET', lease, 'ends')
   if ends then return reply('granted', ends) end  -- the client lost the first reply and sent it again: reserved once
-  local used = (tonumber(redis.call('HGET', spent, period)) or 0) + (tonumber(redis.call('HGET', reserved, period)) or 0)
-  if tonumber(amount) > tonumber(limit) - used then
+  if tonumber(amount) > tonumber(limit) - tonumber(read(spent)) - tonumber(read(reserved)) then
     local first = redis.call('ZRANGE', open, 0, 0, 'WITHSCORES')
     return reply('refused', first[2] or '0')
   end
@@ -170,7 +172,7 @@ class RedisLeases:
             raise _make_unreachable_error()
         try:
             raw = _run_script(self._open(), *command)
-        except load_redis_errors() as error:
+        except REDIS_ERRORS as error:
             reason = classify_error(error)
             if reason in UNREACHABLE:
                 self._breaker.failed()
@@ -194,8 +196,6 @@ class RedisLeases:
 
 def _run_script(client: Client, *command: str | int) -> list[Any]:
     """What the script returns; Redis gets it where it does not know it (yet, or any more)."""
-    from redis.exceptions import NoScriptError  # noqa: PLC0415
-
     try:
         known: list[Any] = cast(Any, client).evalsha(SCRIPT_SHA1, *command)
     except NoScriptError:

@@ -12,16 +12,13 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from service.cache.base import CacheEvents, Counts
 from service.cache.codec import pack, unpack
 from service.concurrency.periodic import PeriodicTask
 from service.redis.circuit_breaker import CircuitBreaker
-from service.redis.client import UNREACHABLE, Reason, classify_error, load_redis_errors
-
-if TYPE_CHECKING:
-    from service.redis.client import Client
+from service.redis.client import REDIS_ERRORS, UNREACHABLE, Client, Reason, classify_error
 
 LOG = logging.getLogger("tallystick")
 
@@ -62,7 +59,6 @@ class RedisCache:
         self._events = events
         self._client: Client | None = None
         self._breaker = CircuitBreaker()
-        self._errors: tuple[type[Exception], ...] = ()
         self._queue: deque[tuple[bytes, Counts]] = deque()
         self._probed_at = 0.0
         self._task = PeriodicTask("redis-cache", TASK_SECONDS, self._run_once)
@@ -97,7 +93,7 @@ class RedisCache:
             for key in keys:
                 pipeline.get(_redis_key(key))
             values = pipeline.execute(raise_on_error=False)
-        except self._errors as error:
+        except REDIS_ERRORS as error:
             self._note_failure(error)
             self._events.looked_up("redis", "failed")
             return {}
@@ -146,7 +142,6 @@ class RedisCache:
 
     def _probe(self) -> None:
         """Write and read one entry: whether Redis answers, how fast, and whether it takes writes."""
-        self._errors = self._errors or load_redis_errors()
         self._probed_at = time.monotonic()
         try:
             client = self._client or self._connect()
@@ -155,7 +150,7 @@ class RedisCache:
             pipeline.get(PROBE_KEY)
             began = time.perf_counter()
             written, read = pipeline.execute(raise_on_error=False)
-        except self._errors as error:
+        except REDIS_ERRORS as error:
             self._note_failure(error)
             return
         if isinstance(read, Exception):
@@ -182,7 +177,7 @@ class RedisCache:
                 pipeline.set(_redis_key(key), value, ex=max(1, round(seconds)))
         try:
             answers = pipeline.execute(raise_on_error=False)
-        except self._errors as error:
+        except REDIS_ERRORS as error:
             self._events.redis_written("failed", len(batch))
             self._note_failure(error)
             return False

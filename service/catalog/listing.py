@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class PriceRow:
 @cache
 def providers() -> Mapping[str, Provider]:
     """The bundled price lists by genai-prices provider id."""
-    from genai_prices.data import providers as bundled  # noqa: PLC0415 - 25 MB that a count by tokenizer never needs
+    from genai_prices.data import providers as bundled
 
     return {provider.id: provider for provider in bundled}
 
@@ -47,9 +48,7 @@ def providers() -> Mapping[str, Provider]:
 @cache
 def version() -> str:
     """The version of the bundled price lists."""
-    from importlib.metadata import version as installed  # noqa: PLC0415
-
-    return installed("genai-prices")
+    return metadata.version("genai-prices")
 
 
 _DATE = r"(?:20\d{6}|20\d\d-\d\d-\d\d)"

@@ -155,7 +155,7 @@ class _FileReader:
         )
 
     def price(self, name: str, value: object, place: str) -> PriceRow:
-        from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice  # noqa: PLC0415 - see service.catalog.listing
+        from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 
         if not isinstance(value, dict):
             raise self.wrong(place, "a table of buckets")

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from service.ledger.store import COLUMNS, QUARTER_SECONDS, Account, Batch, StoreFailed, Sums, Table
 from service.redis.circuit_breaker import CircuitBreaker
-from service.redis.client import UNREACHABLE, classify_error, load_redis_errors
-
-if TYPE_CHECKING:
-    from service.redis.client import Client
+from service.redis.client import REDIS_ERRORS, UNREACHABLE, Client, classify_error
 
 ADD = """
 if not redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) then return 0 end
@@ -95,12 +92,11 @@ class RedisLedger:
         """What `work` gives; StoreFailed where Redis fails, and at once while it is known to."""
         if not self._breaker.closed and not self._breaker.probe_due():
             raise StoreFailed("unreachable")
-        errors = load_redis_errors()
         try:
             if self._client is None:
                 self._client = self._connect()
             answer = work(self._client)
-        except errors as error:
+        except REDIS_ERRORS as error:
             reason = classify_error(error)
             if reason in UNREACHABLE:
                 self._breaker.failed()

@@ -218,7 +218,7 @@ def _read_steps(price: object) -> tuple[tuple[int, Decimal], ...]:
 @cache
 def _find_price_keys(usage_key: str) -> tuple[tuple[str, int], ...]:
     """(price key, units it is for) of a unit and its ancestors, the most specific first."""
-    from genai_prices.data_units import unit_data  # noqa: PLC0415 - see service.catalog.listing
+    from genai_prices.data_units import unit_data
 
     own = unit_data[usage_key]["dimensions"].items()
     covering = [unit for unit in unit_data.values() if unit["dimensions"].items() <= own]

@@ -19,7 +19,8 @@ from service.budgets.leases import BudgetState, Closing, Leases, MemoryLeases, R
 from service.budgets.named import MAX_AMOUNT, Budget
 from service.budgets.redis import RedisLeases
 from service.errors import NotFound, Overloaded
-from service.redis.client import open_redis, parse_redis_url
+from service.redis.client import open_redis
+from service.redis.url import parse_redis_url
 
 if TYPE_CHECKING:
     from service.redis.client import Client

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from service.cache.redis import KEY_PREFIX, MAX_QUEUED, RedisCache
-from service.redis.client import open_redis, parse_redis_url
+from service.redis.client import open_redis
+from service.redis.url import parse_redis_url
 from tests.support.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_sentinel, redis_server
 
 pytestmark = pytest.mark.redis

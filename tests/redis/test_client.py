@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.redis.client import SCHEMES, UNREACHABLE, classify_error, load_redis_errors, open_redis, parse_redis_url
+from service.redis.client import REDIS_ERRORS, UNREACHABLE, classify_error, open_redis
+from service.redis.url import SCHEMES, parse_redis_url
 from tests.server.test_workers_live import until
 from tests.support.redis_server import RedisServer, redis_cluster, redis_sentinel, redis_server
 
@@ -73,7 +74,7 @@ def test_every_error_has_a_reason() -> None:
         OSError: "refused", TimeoutError: "timeout",
     }
     assert {kind: classify_error(kind("x")) for kind in reasons} == reasons
-    assert all(issubclass(kind, load_redis_errors()) for kind in reasons)
+    assert all(issubclass(kind, REDIS_ERRORS) for kind in reasons)
 
 
 # ---------------------------------------------------------------- over TLS
@@ -112,7 +113,7 @@ def test_tls_checks_the_certificate(tls: tuple[RedisServer, Path]) -> None:
         assert client.get("k") == b"v"
         client.close()
     stranger: Any = open_redis(parse_redis_url(url), 5)
-    with pytest.raises(load_redis_errors()) as refused:
+    with pytest.raises(REDIS_ERRORS) as refused:
         stranger.get("k")
     stranger.close()
     assert classify_error(refused.value) == "refused"
@@ -129,7 +130,7 @@ def test_a_master_that_nobody_follows_any_more_is_left_for_the_one_that_the_sent
             until(lambda: admin.info("replication")["connected_slaves"] == 1)
             promoted.replicaof("NO", "ONE")
             until(lambda: admin.info("replication")["connected_slaves"] == 0)
-            with pytest.raises(load_redis_errors()) as refused:
+            with pytest.raises(REDIS_ERRORS) as refused:
                 client.eval("return redis.call('SET', KEYS[1], '2')", 1, "key")
             assert classify_error(refused.value) in UNREACHABLE
             assert not client.connection_pool._available_connections[0].is_connected
@@ -157,7 +158,7 @@ def test_a_node_of_a_cluster_that_hangs_holds_a_pipeline_up_for_little_longer_th
         os.kill(hung.pid, signal.SIGSTOP)
         try:
             began = time.monotonic()
-            with suppress(*load_redis_errors()):  # where it could not even connect
+            with suppress(*REDIS_ERRORS):  # where it could not even connect
                 answers = get()
                 assert 10 < answers.count(None) < 50
             took = time.monotonic() - began
