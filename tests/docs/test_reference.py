@@ -146,7 +146,7 @@ def test_a_client_was_tested_in_the_version_that_the_table_names(name: str) -> N
 def test_the_table_of_accuracy_is_where_its_script_writes() -> None:
     text = PAGE.read_text("utf-8")
     assert [text.count(mark) for mark in MARKS] == [1, 1]
-    assert PAGE == path("docs/accuracy.md")
+    assert path("docs/accuracy.md") == PAGE
 
 
 def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
