@@ -12,7 +12,7 @@ import pytest
 
 from scripts.accuracy import MARKS, PAGE
 from service.settings import Settings
-from tests.docs.pages import ADDRESS, PAGES, TWINS, path
+from tests.docs.pages import ADDRESS, FOR_CONTRIBUTORS, PAGES, TWINS, path
 from tests.support import markdown
 from tests.support.live import ROOT, LiveServer
 
@@ -32,13 +32,14 @@ def test_the_readme_is_short(name: str) -> None:
 
 
 def test_the_readme_leads_to_every_page() -> None:
-    assert set(PAGES) - {"README.md", "docs/README.md"} <= set(markdown.links(README))
+    pages = {*PAGES, *FOR_CONTRIBUTORS} - {"README.md", "docs/README.md"}
+    assert {*pages, "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} <= set(markdown.links(README))
     index = {f"docs/{link}" for link in markdown.links(markdown.read(path("docs/README.md")))}
-    assert set(PAGES) - {"README.md", "docs/README.md"} <= index
+    assert pages <= index
 
 
 def test_every_page_is_in_the_list_of_pages() -> None:
-    there = {str(file.relative_to(ROOT)) for file in path("docs").glob("*.md")} - {"docs/architecture.md"}
+    there = {str(file.relative_to(ROOT)) for file in path("docs").glob("*.md")} - set(FOR_CONTRIBUTORS)
     assert there == set(PAGES) - {"README.md"}
     korean = {str(file.relative_to(ROOT)) for file in path("docs/ko").glob("*.md")}
     assert korean == set(TWINS.values())
