@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
-from service.concurrency.byte_budget import ByteReservation
-from service.errors import BodyTimeout, InvalidRequest, TooLarge, UnsupportedMedia
+from starlette.types import Receive, Scope
 
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+from service.concurrency.byte_budget import BodyLimits, ByteReservation
+from service.errors import BodyTimeout, InvalidRequest, ServiceError, TooLarge, UnsupportedMedia
 
 ARRIVED = "tallystick.arrived"
 """In the scope of a request: a function that gives the body, and gives it up, where all of it is there; else None.
@@ -33,16 +31,47 @@ MAX_MEMBERS = 1_000
 """gzip members in one body; millions of empty ones would keep us busy for nothing."""
 
 
+DRAIN_FACTOR = 8
+"""A refused body is read and dropped up to so many times the limit, so that its sender gets to see the answer."""
+
+DRAIN_SECONDS = 10.0
+
+
+class BodyRefused(Exception):
+    """The body was not read to its end. `still_sending`: whether its sender may have more under way."""
+
+    def __init__(self, error: ServiceError, *, still_sending: bool) -> None:
+        super().__init__(error.code)
+        self.error = error
+        self.still_sending = still_sending
+
+
 class ClientGone(Exception):
     """The client closed the connection before its body was complete: there is nobody to answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class BodyLimits:
-    """`max_bytes` holds for the body as sent and again for what it decompresses to; `seconds` for its arrival."""
+HEADERS = {name.encode(): name for name in ("content-encoding", "content-length", "content-type", "expect")}
+"""The headers that say what a body is."""
 
-    max_bytes: int
-    seconds: float
+
+def read_headers(scope: Scope) -> dict[str, str]:
+    """What was sent of HEADERS; of several with one name the first."""
+    return {HEADERS[name]: value.decode("latin-1") for name, value in reversed(scope["headers"]) if name in HEADERS}
+
+
+async def receive_body(
+    scope: Scope, receive: Receive, limits: BodyLimits, reservation: ByteReservation
+) -> tuple[bytes, str]:
+    """The whole body, decompressed, and its content type. Raises BodyRefused, or ClientGone."""
+    headers = read_headers(scope)
+    arrived = scope.get(ARRIVED)
+    try:
+        body = await read_body(receive, headers, limits, reservation, arrived and arrived())
+    except ServiceError as error:
+        # A client that waits for our word, or has stopped sending, has nothing under way.
+        still_sending = "expect" not in headers and not isinstance(error, BodyTimeout)
+        raise BodyRefused(error, still_sending=still_sending) from None
+    return body, headers.get("content-type", "")
 
 
 async def read_body(

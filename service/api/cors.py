@@ -43,7 +43,7 @@ class Cors:
         allowed = b"*" if self._any else origin
         return [(b"access-control-allow-origin", allowed), (b"access-control-expose-headers", EXPOSED), *vary]
 
-    def is_strange(self, scope: Scope) -> bool:
+    def is_foreign(self, scope: Scope) -> bool:
         """Whether a page of another origin, one that is not listed, makes its reader's browser call.
 
         Browsers say so themselves, in a header that no page can change, to addresses of this machine and over TLS.

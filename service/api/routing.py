@@ -1,45 +1,250 @@
-"""From a path to its route: what was found once is remembered, for trying route by route takes longer than a count."""
+"""The two kinds of routes, and the way from a path to its route.
+
+A `ServiceRoute` is an ordinary FastAPI route: pydantic models in its signature, a plain function as its endpoint. It
+differs in two things. Its body is read within our limits, whatever its Content-Type says. And a plain `def` endpoint
+runs in the service's own bounded threads, where its answer is made into JSON, too.
+
+A `RawRoute` counts. FastAPI describes it by its endpoint's signature, but a request goes from bytes to bytes through
+the pipeline (service.api.pipeline), because FastAPI's way takes longer than counting a short text.
+"""
 
 from __future__ import annotations
 
-from starlette.routing import Match, Route, Router
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import update_wrapper
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.dependencies.utils import solve_dependencies
+from fastapi.routing import APIRoute, iter_route_contexts
+from pydantic import BaseModel
+from pydantic_core import to_json
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from service.types import Json
+from service.api.auth import find_needed_scope
+from service.api.body import receive_body
+from service.api.context import RequestContext, get_context
+from service.api.errors import translate_parameter_error
+from service.api.operations import Operation
+from service.dialects import native
+from service.dialects.endpoints import Wire
+from service.dialects.json import read_json
+from service.dialects.model_validation import validate_model
+from service.errors import UnsupportedMedia
+from service.services import Services
+from service.types import Json, Warned
 
-REMEMBERED = 1_024
+WARNINGS = "tallystick.warnings"
+"""In the scope of a request: what was repaired in its body."""
+
+# ---------------------------------------------------------------- what an endpoint may ask for
+
+
+async def _get_services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+async def _get_context(request: Request) -> RequestContext:
+    return get_context(request.scope)
+
+
+async def _get_warnings(request: Request) -> tuple[Warned, ...]:
+    warnings: tuple[Warned, ...] = request.scope[WARNINGS]
+    return warnings
+
+
+Shared = Annotated[Services, Depends(_get_services)]
+"""What all requests share."""
+
+Context = Annotated[RequestContext, Depends(_get_context)]
+"""The context of this request: an endpoint that counts notes its counts there."""
+
+BodyWarnings = Annotated[tuple[Warned, ...], Depends(_get_warnings)]
+"""What was repaired in the JSON of the body."""
+
+# ---------------------------------------------------------------- routes
+
+
+class KeyedRoute(APIRoute):
+    """A route with the scope that a key needs for it, and the dialect that its errors are written in."""
+
+    dialect: Wire = native.WIRE
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **described: Any) -> None:
+        super().__init__(path, endpoint, **described)
+        self.needs = find_needed_scope(self.dependencies)
+
+
+class RawEndpoint:
+    """The endpoint of a RawRoute: an operation, described by the signature and docstring of a function."""
+
+    def __init__(self, function: Callable[..., Any], operation: Operation[Any], dialect: Wire) -> None:
+        update_wrapper(self, function)
+        self.operation = operation
+        self.dialect = dialect
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("A raw endpoint is never called: the pipeline runs its operation.")
+
+
+def raw(operation: Operation[Any], dialect: Wire) -> Callable[[Callable[..., Any]], RawEndpoint]:
+    """Decorates a function that has a signature and a docstring, but no body of its own."""
+    return lambda function: RawEndpoint(function, operation, dialect)
+
+
+class RawRoute(KeyedRoute):
+    """A count route: the pipeline answers it."""
+
+    endpoint: RawEndpoint
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **described: Any) -> None:
+        if not isinstance(endpoint, RawEndpoint):
+            raise TypeError(f"{path}: decorate the endpoint of a RawRoute with @raw(...)")
+        super().__init__(path, endpoint, **described)
+        self.operation, self.dialect = endpoint.operation, endpoint.dialect
+        self.app = self._run
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["app"].state.pipeline.run(self, scope, receive, send)
+
+
+class ServiceRoute(KeyedRoute):
+    """Any other route. A plain `def` endpoint runs in a thread of the service's pool, an `async def` one on the event
+    loop: only what answers at once may be one."""
+
+    waits_for_redis = False
+    """Whether its endpoints may have to wait for Redis: those have threads of their own."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **described: Any) -> None:
+        super().__init__(path, endpoint, **described)
+        self.query_names = tuple(_find_query_names(self.dependant))
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        return self._respond
+
+    async def _respond(self, request: Request) -> Response:
+        services: Services = request.app.state.services
+        run = (services.store_pool if self.waits_for_redis else services.pool).run
+        with services.body_budget.reserve() as reservation:
+            body = None
+            if self.body_field is not None:
+                content, content_type = await receive_body(
+                    request.scope, request.receive, services.body_limits, reservation
+                )
+                get_context(request.scope).body_bytes = len(content)
+                model: type[BaseModel] = self.body_field.field_info.annotation  # type: ignore[assignment]
+                if len(content) > services.settings.inline_bytes:
+                    body, warnings = await run(lambda: _read_model(content, content_type, model))
+                else:
+                    body, warnings = _read_model(content, content_type, model)
+                request.scope[WARNINGS] = warnings
+            arguments = await self._solve(request, body)
+            if inspect.iscoroutinefunction(self.endpoint):
+                return make_response(await self.endpoint(**arguments))
+            return await run(lambda: make_response(self.endpoint(**arguments)))
+
+    async def _solve(self, request: Request, body: BaseModel | None) -> dict[str, Any]:
+        """The arguments of the endpoint, as FastAPI finds them. Raises InvalidRequest."""
+        solved = await solve_dependencies(
+            request=request, dependant=self.dependant, body=body,
+            async_exit_stack=request.scope["fastapi_inner_astack"], embed_body_fields=False,
+        )
+        if solved.errors:
+            raise translate_parameter_error(solved.errors[0], self.query_names)
+        return solved.values
+
+
+class StoreRoute(ServiceRoute):
+    """A ServiceRoute whose endpoints may have to wait for Redis."""
+
+    waits_for_redis = True
+
+
+def _find_query_names(dependant: Dependant) -> Iterator[str]:
+    """The parameters that a query may have."""
+    for param in dependant.query_params:
+        model = param.field_info.annotation
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            yield from model.model_fields
+        else:
+            yield param.alias
+
+
+def _read_model[B: BaseModel](content: bytes, content_type: str, model: type[B]) -> tuple[B, tuple[Warned, ...]]:
+    check_is_no_file(content_type)
+    value, warnings = read_json(content)
+    return validate_model(model, value), warnings
+
+
+def check_is_no_file(content_type: str) -> None:
+    """Raises UnsupportedMedia for the type of a file, which a body must not be. Any other type may hold JSON: curl -d
+    says form-urlencoded, some SDKs say nothing."""
+    media = content_type.partition(";")[0].strip().lower()
+    if media.startswith(("multipart/", "image/", "audio/", "video/")) or media == "application/octet-stream":
+        raise UnsupportedMedia("Send JSON (Content-Type: application/json).")
+
+
+def make_response(answer: Json) -> Response:
+    """What an endpoint returned as a response: a response as it is, anything else as JSON."""
+    if isinstance(answer, Response):
+        return answer
+    return Response(to_json(answer), media_type="application/json")
+
+
+# ---------------------------------------------------------------- from a path to its route
+
+MAX_REMEMBERED = 1_024
 """Paths; a path may hold a model's name, so callers can make up any number of them."""
 
 
-class Directory:
-    """An ASGI app in front of a router: a request whose path leads to a route goes there at once. What leads to a
-    mount, to nothing, or to a route of another method is left to the router."""
+class RouteCache:
+    """Finds the route of a path and remembers it: trying one route after the other takes longer than a count.
 
-    def __init__(self, router: Router) -> None:
-        self.router = router
-        self._known: dict[tuple[str, str, str], tuple[Route, dict[str, Json]]] = {}
+    HEAD finds the route of GET.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self.find(scope) if scope["type"] == "http" else None
-        if found is None:
-            await self.router(scope, receive, send)
-        else:
-            route, scope["path_params"] = found
-            await route.app(scope, receive, send)
+    def __init__(self, app: FastAPI) -> None:
+        """Raises TypeError for a kind of route that could not be closed to callers without a key."""
+        self.routes = [_as_keyed(context.original_route) for context in iter_route_contexts(app.routes)]
+        self._known: dict[tuple[str, str, str], tuple[KeyedRoute, dict[str, Json]]] = {}
 
-    def find(self, scope: Scope) -> tuple[Route, dict[str, Json]] | None:
-        """The route that a path leads to, and the parameters in it."""
+    def find(self, scope: Scope) -> tuple[KeyedRoute, dict[str, Json]] | None:
+        """The route that takes the method at this path, and the parameters in the path; None where there is none."""
         place = (scope["method"], scope["path"], scope.get("root_path", ""))
         return self._known.get(place) or self._find(place, scope)
 
-    def _find(self, place: tuple[str, str, str], scope: Scope) -> tuple[Route, dict[str, Json]] | None:
-        for route in self.router.routes:
-            match, child = route.matches(scope)
+    def find_all(self, scope: Scope) -> list[KeyedRoute]:
+        """The routes at this path, whatever methods they take."""
+        return [route for route in self.routes if route.matches(scope)[0] is not Match.NONE]
+
+    def find_methods(self, scope: Scope) -> set[str]:
+        """The methods that this path takes."""
+        methods = {method for route in self.find_all(scope) for method in route.methods or ()}
+        return methods | {"HEAD"} if "GET" in methods else methods
+
+    def _find(self, place: tuple[str, str, str], scope: Scope) -> tuple[KeyedRoute, dict[str, Json]] | None:
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        for route in self.routes:
+            match, child = route.matches(asked)
             if match is Match.FULL:
-                if not isinstance(route, Route):
-                    return None
-                if len(self._known) >= REMEMBERED:
+                if len(self._known) >= MAX_REMEMBERED:
                     self._known.clear()
                 self._known[place] = route, child["path_params"]
                 return self._known[place]
         return None
+
+    @property
+    def templates(self) -> Iterable[str]:
+        """The path templates of all routes."""
+        return [route.path for route in self.routes]
+
+
+def _as_keyed(route: BaseRoute) -> KeyedRoute:
+    if not isinstance(route, KeyedRoute):
+        raise TypeError(f"{type(route).__name__} is no route that a key could be asked for")
+    return route

@@ -66,10 +66,10 @@ def add_decision_parsers(commands: Any) -> None:
 
 
 def _whole(text: str) -> int:
-    from service.api.schemas.decision_bodies import MOST_TOKENS  # noqa: PLC0415
+    from service.dialects.values import MAX_TOKENS  # noqa: PLC0415
 
-    if not text.isascii() or not text.isdigit() or int(text[:20]) > MOST_TOKENS:
-        raise argparse.ArgumentTypeError(f"a whole number from 0 to {MOST_TOKENS} is needed")
+    if not text.isascii() or not text.isdigit() or int(text[:20]) > MAX_TOKENS:
+        raise argparse.ArgumentTypeError(f"a whole number from 0 to {MAX_TOKENS} is needed")
     return int(text)
 
 
@@ -97,7 +97,7 @@ def _texts(paths: list[str]) -> Iterator[tuple[str, str | None]]:
 
 def _request(text: str, model: str, *, whole: bool) -> CountRequest:
     from service.dialects import native  # noqa: PLC0415
-    from service.dialects.fields import read_json  # noqa: PLC0415
+    from service.dialects.json import read_json  # noqa: PLC0415
 
     if not whole:
         return native.read({"model": model, "text": text})
@@ -114,13 +114,13 @@ def _say(message: str) -> None:
 
 def run_fits(arguments: argparse.Namespace) -> int:
     from service import catalog  # noqa: PLC0415
-    from service.api.schemas.decision_bodies import as_money, as_tier  # noqa: PLC0415
     from service.budgets.budget import Limit, check_budget  # noqa: PLC0415
     from service.counting.counter import Counter  # noqa: PLC0415
+    from service.dialects.values import parse_money, parse_tier  # noqa: PLC0415
 
     limit = Limit(
-        arguments.max_tokens, arguments.max_output, as_money(arguments.max_cost, "--max-cost"),
-        as_tier(arguments.tier, "--tier"),
+        arguments.max_tokens, arguments.max_output, parse_money(arguments.max_cost, "--max-cost"),
+        parse_tier(arguments.tier, "--tier"),
     )
     model, counter = catalog.resolve(arguments.model), Counter.in_memory(0)
     judged: list[tuple[str, TokenCount, Verdict]] = []
@@ -146,7 +146,7 @@ def run_fits(arguments: argparse.Namespace) -> int:
 
 def _print_verdicts(judged: list[tuple[str, TokenCount, Verdict]], *, as_json: bool) -> None:
     from service import catalog  # noqa: PLC0415
-    from service.api.schemas.decision_answers import verdict_json  # noqa: PLC0415
+    from service.answers.cost import verdict_json  # noqa: PLC0415
     from service.cli.count import UNKNOWN, print_columns  # noqa: PLC0415
 
     if as_json:
@@ -171,7 +171,7 @@ def _print_verdicts(judged: list[tuple[str, TokenCount, Verdict]], *, as_json: b
 
 def run_compare(arguments: argparse.Namespace) -> int:
     from service import catalog  # noqa: PLC0415
-    from service.api.schemas.decision_answers import row_json  # noqa: PLC0415
+    from service.answers.cost import row_json  # noqa: PLC0415
     from service.cli.count import UNKNOWN, print_columns  # noqa: PLC0415
     from service.counting.counter import Counter  # noqa: PLC0415
     from service.pricing.compare import MAX_MODELS, compare  # noqa: PLC0415

@@ -1,8 +1,18 @@
-"""How many bytes of request bodies the process may hold at once."""
+"""How many bytes one request body may have, and how many bytes of bodies the process may hold at once."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from service.errors import Overloaded
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """`max_bytes` holds for the body as sent and again for what it decompresses to; `seconds` for its arrival."""
+
+    max_bytes: int
+    seconds: float
 
 
 class ByteBudget:

@@ -12,7 +12,8 @@ from service.corpus.batches import MAX_RECORD_BYTES, Batch, Block, Failed, Lines
 from service.corpus.totals import NO_MODEL, Failure, Totals
 from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.fields import kind_of, read_json
+from service.dialects.fields import kind_of
+from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable, TooLarge
 from service.pricing.prices import plain
 from service.types import CountRequest, Json, TokenCount

@@ -28,8 +28,9 @@ import pydantic_core
 from service import catalog
 from service.counting.features import features
 from service.counting.split_points import LOOK_BACK, find_split_point, is_self_contained, starts_with_user_text
-from service.dialects import READERS, infer_dialect, signs_of_messages
-from service.dialects.fields import MAX_DEPTH, check_depth
+from service.dialects.detect import infer_dialect, signs_of_messages
+from service.dialects.json import MAX_DEPTH, check_depth
+from service.dialects.readers import READERS
 from service.types import (
     CountedPrefix,
     CountRequest,

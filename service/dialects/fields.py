@@ -1,118 +1,23 @@
-"""What every wire format shares: reading JSON safely, naming the culprit of an error, and the rows that make routes."""
+"""Reading the fields of a decoded body by type. Every error names the JSON path of its field."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pydantic_core
+from service.errors import InvalidRequest
+from service.types import Json
 
-from service.errors import InvalidRequest, ServiceError
-from service.types import CountRequest, Json, TokenCount, Warned
-
-MAX_DEPTH = 100
-"""Nesting allowed in a body. Providers' own limits are lower; deeper ones only hurt parsers."""
+Object = Mapping[str, Json]
+"""A decoded JSON object."""
 
 
-LARGE = 1 << 16
-
-# ---------------------------------------------------------------- bytes -> JSON
-
-
-def read_json(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
-    """The decoded body and what was repaired in it.
-
-    Parsed once by pydantic-core; only when that refuses (lone surrogates, a BOM) once more by the standard library,
-    lone surrogates then becoming U+FFFD with a warning. Raises InvalidRequest for anything that is not JSON or is
-    nested deeper than MAX_DEPTH.
-    """
-    try:
-        value = pydantic_core.from_json(body, allow_inf_nan=False)
-    except ValueError:
-        return _read_json_again(body)
-    # What opens few cannot be nested deeply; in a large body looking for them takes longer than going through it.
-    if len(body) > LARGE or body.count(b"{") + body.count(b"[") > MAX_DEPTH:
-        check_depth(value)
-    return value, ()
-
-
-def _read_json_again(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
-    warnings: list[Warned] = []
-    if body.startswith(b"\xef\xbb\xbf"):
-        body = body[3:]
-        warnings.append(Warned("bom_removed"))
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InvalidRequest(f"The body is not UTF-8: byte {error.start} cannot be decoded.") from None
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise InvalidRequest(f"The body is nested too deeply: at most {MAX_DEPTH} levels are accepted.") from None
-    except json.JSONDecodeError as error:
-        raise InvalidRequest(
-            f"The body is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}."
-        ) from None
-    except ValueError:  # of int(): Python bounds the digits it reads, since the time grows with their square
-        most = sys.get_int_max_str_digits()
-        raise InvalidRequest(f"A number in the body is too long: at most {most} digits.") from None
-    check_depth(value)
-    return _repair(value, "", warnings), tuple(warnings)
-
-
-def _refuse_constant(name: str) -> Json:
-    raise InvalidRequest(f"The body is not valid JSON: {name} is not a JSON number.")
-
-
-def check_depth(value: Json, levels: int = MAX_DEPTH) -> None:
-    """Raise InvalidRequest where `value` is nested deeper. No recursion, so it cannot overflow."""
-    level: list[Json] = [value] if isinstance(value, (dict, list)) else []
-    for _ in range(levels):
-        level = [
-            child
-            for node in level
-            for child in (node.values() if type(node) is dict else node)
-            if type(child) is dict or type(child) is list
-        ]
-        if not level:
-            return
-    raise InvalidRequest(f"The body is nested too deeply: at most {MAX_DEPTH} levels are accepted.")
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def repair_text(text: str) -> tuple[str, bool]:
-    """`text` with surrogate pairs joined and lone surrogates as U+FFFD, and whether any was alone."""
-    if not _SURROGATE.search(text):
-        return text, False
-    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return joined, joined.count("\ufffd") > text.count("\ufffd")
-
-
-def _repair(value: Json, path: str, warnings: list[Warned]) -> Json:
-    if isinstance(value, str):
-        text, lone = repair_text(value)
-        if lone:
-            warnings.append(Warned("lone_surrogate_replaced", path))
-        return text
-    if isinstance(value, list):
-        return [_repair(item, f"{path}[{i}]", warnings) for i, item in enumerate(value)]
-    if isinstance(value, dict):
-        return {
-            _repair(key, path, warnings): _repair(item, f"{path}.{key}" if path else key, warnings)
-            for key, item in value.items()
-        }
-    return value
-
-
-# ---------------------------------------------------------------- JSON -> fields, with the path in every error
+def join(path: str, name: str) -> str:
+    """The JSON path of a field."""
+    return f"{path}.{name}" if path else name
 
 
 def kind_of(value: Json) -> str:
@@ -240,61 +145,3 @@ def split_data_url(url: str) -> tuple[str, str] | None:
     return head.split(";", 1)[0].strip().lower(), data
 
 
-# ---------------------------------------------------------------- rows that make routes
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A provider's count endpoint that we speak.
-
-    `paths` are FastAPI paths. `read(body, params)` gives the CountRequest (params: path parameters by name) or raises
-    ServiceError; `answer(count)` is the provider's own response body. `example` is (request, response) for OpenAPI;
-    `request_schema` and `response_schema` are JSON schemas for the same.
-
-    `reply(request, count)` takes the place of `answer` where the answer needs the request too (the ids of its text).
-    `direct(body)` answers a route that counts nothing; `read` and `answer` are not asked then.
-    """
-
-    name: str
-    paths: tuple[str, ...]
-    summary: str
-    read: Callable[[Json, Mapping[str, str]], CountRequest]
-    answer: Callable[[TokenCount], Json]
-    example: tuple[Json, Json]
-    request_schema: Mapping[str, Any]
-    response_schema: Mapping[str, Any]
-    wire: str
-    reply: Callable[[CountRequest, TokenCount], Json] | None = None
-    direct: Callable[[Json], Json] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """How a provider words an error: `error(error, request_id)` -> (HTTP status, body).
-
-    `error_schema` is the JSON schema of that body, `busy` the statuses of a service that cannot answer now.
-    """
-
-    name: str
-    error: Callable[[ServiceError, str], tuple[int, Json]]
-    error_schema: Mapping[str, Any]
-    busy: tuple[int, ...] = (503,)
-
-
-# ---------------------------------------------------------------- JSON schemas that describe bodies
-
-
-def schema_object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The JSON schema of an object with these members."""
-    return {"type": "object", "required": [*required], "properties": {**required, **(optional or {})}}
-
-
-def any_of(*schemas: Mapping[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [*schemas]}
-
-
-NULL: Mapping[str, Any] = {"type": "null"}
-STRING: Mapping[str, Any] = {"type": "string"}
-OBJECT: Mapping[str, Any] = {"type": "object"}
-OBJECTS: Mapping[str, Any] = any_of({"type": "array", "items": OBJECT}, OBJECT, NULL)
-"""A list of objects, one object that stands for a list of one, or nothing: what `each` takes."""

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service import catalog, dialects
-from service.dialects.fields import (
-    OBJECTS,
-    STRING,
-    Endpoint,
-    Wire,
-    as_object,
-    as_text,
-    optional_text,
-    schema_object,
-)
+from service import catalog
+from service.dialects.detect import infer_dialect
+from service.dialects.endpoints import OBJECTS, STRING, Endpoint, Wire, schema_object
+from service.dialects.fields import as_object, as_text, optional_text
+from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError
 from service.types import CountRequest, Json, TokenCount
 
@@ -28,8 +22,8 @@ def _read(value: Json, params: Mapping[str, str]) -> CountRequest:
     prompt = optional_text(body.get("prompt"), "prompt")
     if body.get("messages") is not None or body.get("contents") is not None:
         whole = {key: inner for key, inner in body.items() if key not in ("model", "prompt")}
-        dialect = dialects.infer_dialect(whole, catalog.resolve(model).family.provider)
-        return CountRequest(model_ref=model, prompt=dialects.get_reader(dialect)(whole, ""))
+        dialect = infer_dialect(whole, catalog.resolve(model).family.provider)
+        return CountRequest(model_ref=model, prompt=get_reader(dialect)(whole, ""))
     if body.get("prompt") is None:
         raise InvalidRequest("Nothing to count: give prompt, messages or contents.", field="prompt")
     return CountRequest(model_ref=model, texts=(prompt,))

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from service import catalog
-from service.dialects import get_reader, infer_dialect
-from service.dialects.fields import Endpoint, Wire, as_object, wrong_type
+from service.dialects.detect import infer_dialect
+from service.dialects.endpoints import Endpoint, Wire
+from service.dialects.fields import as_object, wrong_type
+from service.dialects.model_validation import validate_model
 from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, ErrorAnswer, reference
+from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError, UnknownModel
 from service.pricing.prices import plain
 from service.tokenizers.registry import PROVIDER_ALIASES
@@ -40,7 +41,12 @@ def read(value: Json, params: Mapping[str, str] | None = None, *, path: str = ""
     """The request in a decoded body; `path` is where it stands in a batch. Raises InvalidRequest, UnknownModel."""
     if type(value) is dict and value.keys() == SHORT and type(value["model"]) is str and type(value["text"]) is str:
         return CountRequest(model_ref=value["model"], texts=(value["text"],), path=path)
-    body = validate(CountBody, value, path)
+    return read_body(validate_model(CountBody, value, path), path)
+
+
+def read_body(body: CountBody, path: str = "") -> CountRequest:
+    """The same of a body that was validated before. Of a model that is derived from CountBody, its own fields are left
+    to whoever derived it."""
     at = f"{path}." if path else ""
     target = _one_of(body, ("model", "tokenizer", "provider"), at, required=body.request is None)
     given = _one_of(body, ("text", "texts", "request"), at)
@@ -126,47 +132,6 @@ def _with_prompt(request: CountRequest, body: CountBody, at: str) -> CountReques
     if body.platform is not None:
         prompt = replace(prompt, platform=body.platform)
     return replace(request, prompt=prompt)
-
-
-# ---------------------------------------------------------------- validation, without repeating what was sent
-
-WANTED = {
-    "string_type": "a string",
-    "list_type": "an array",
-    "dict_type": "an object",
-    "model_type": "an object",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-}
-
-BROKEN_RULES = {
-    "missing": "is missing",
-    "literal_error": "must be {expected}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-}
-
-
-def validate[M: BaseModel](model: type[M], value: Json, path: str = "") -> M:
-    """The body as a model of the wire. Raises InvalidRequest naming the field, without repeating what was sent."""
-    if not isinstance(value, dict):
-        raise wrong_type(path, "an object", value)
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = _join(path, first["loc"])
-        if first["type"] in BROKEN_RULES:
-            rule = BROKEN_RULES[first["type"]].format_map(first.get("ctx", {}))
-            raise InvalidRequest(f"{where} {rule}.", field=where) from None
-        raise wrong_type(where, WANTED.get(first["type"], "of another type"), first["input"]) from None
-
-
-def _join(path: str, loc: tuple[int | str, ...]) -> str:
-    for step in loc:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    return path
 
 
 # ---------------------------------------------------------------- TokenCount -> answer

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.types import Json
 
+MODEL = "A model by any of its names: gpt-4o, openai/gpt-4o-2024-08-06, a Bedrock or Vertex id."
+TOKENIZER = "A tokenizer by name, see GET /v1/tokenizers."
+
+
+def describe_defaults(schema: dict[str, Any]) -> None:
+    """For `json_schema_extra`: defaults are told in words, and properties have no titles.
+
+    openapi-typescript takes a property with a `default` for one that is always there, in requests as well.
+    """
+    for part in schema.get("properties", {}).values():
+        part.pop("title", None)
+        default = part.pop("default", None)
+        if default not in (None, "", []):
+            part["description"] = f"{part.get('description', '')} {json.dumps(default)} by default.".lstrip()
+
 
 class CountBody(BaseModel):
     """What to count (one of text, texts, request) and for what (one of model, tokenizer, provider)."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, json_schema_extra=describe_defaults)
 
-    model: str | None = Field(
-        None, description="A model by any of its names: gpt-4o, openai/gpt-4o-2024-08-06, a Bedrock or Vertex id."
-    )
-    tokenizer: str | None = Field(None, description="A tokenizer by name, see GET /v1/tokenizers.")
+    model: str | None = Field(None, description=MODEL)
+    tokenizer: str | None = Field(None, description=TOKENIZER)
     provider: str | None = Field(
         None,
         description="Legacy alias of a tokenizer: openai_o200k, openai_cl100k, openai_p50k, anthropic (Claude 1 and 2; "

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog
-from service.dialects.fields import (
-    OBJECTS,
-    STRING,
-    Endpoint,
-    Wire,
-    as_list,
-    as_object,
-    as_text,
-    schema_object,
-    wrong_type,
-)
-from service.dialects.openai.wire import read_chat
+from service.dialects.endpoints import OBJECTS, STRING, Endpoint, Wire, schema_object
+from service.dialects.fields import as_list, as_object, as_text, wrong_type
+from service.dialects.openai.chat import read_chat
 from service.errors import InvalidRequest, ServiceError
 from service.tokenizers import registry
 from service.tokenizers.base import VocabularyTokenizer

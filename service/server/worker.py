@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import cast
 
 import uvicorn
+from fastapi import FastAPI
 
-from service.app import App
 from service.server.http.connection import Connection, ConnectionLimits, connection_class
 from service.server.listener import has_waiting, refuse_new
 from service.settings import Settings
@@ -46,16 +46,16 @@ class Worker(uvicorn.Server):
     """Serves `app` on a listener. With `parent`, the reading end of a pipe that the parent process holds open, it is
     one of several: the parent closes the door, and says by a signal when the grace is over."""
 
-    def __init__(self, app: App, settings: Settings, parent: int | None = None) -> None:
+    def __init__(self, app: FastAPI, settings: Settings, parent: int | None = None) -> None:
         limits = ConnectionLimits(
             settings.max_connections, settings.keep_alive_seconds, settings.header_seconds,
-            app.state.parts.metrics.turned_away,
+            app.state.services.metrics.turned_away,
         )
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="uvloop",
-                http=connection_class(limits, app.state.express),
+                http=connection_class(limits, app.state.pipeline.try_sync),
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -67,7 +67,7 @@ class Worker(uvicorn.Server):
             )
         )
         self.app = app
-        self.app.state.readiness.settle = settle
+        self.app.state.services.readiness.settle = settle
         self.settings = settings
         self.parent = parent
         self._closing_door: asyncio.Task[None] | None = None
@@ -101,7 +101,7 @@ class Worker(uvicorn.Server):
 
     def terminate(self) -> None:
         """Begin to stop, or end the grace where it has begun."""
-        if self.app.state.readiness.draining:
+        if self.app.state.services.readiness.draining:
             self.close_door()
             return
         self._drain()
@@ -109,7 +109,7 @@ class Worker(uvicorn.Server):
             asyncio.get_running_loop().call_later(self.settings.grace_seconds, self.close_door)
 
     def interrupt(self) -> None:
-        if self.app.state.readiness.draining:
+        if self.app.state.services.readiness.draining:
             self.force_exit = True
         self._drain()
         self.close_door()
@@ -119,13 +119,11 @@ class Worker(uvicorn.Server):
         asyncio.get_running_loop().run_in_executor(None, self._reload)
 
     def _reload(self) -> None:
-        self.app.reload()
-        if self.app.state.keys is not None:
-            self.app.state.keys.refresh(force=True)
+        self.app.state.services.reload()
 
     def _drain(self) -> None:
-        if not self.app.state.readiness.draining:
-            self.app.state.readiness.draining = True
+        if not self.app.state.services.readiness.draining:
+            self.app.state.services.readiness.draining = True
             LOG.info("stopping", extra={"fields": {"connections": len(self.server_state.connections)}})
 
     def _orphaned(self) -> None:

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from service.counting.conversations import ENTRY_BYTES, MIN_CONVERSATION_BYTES, ConversationCache
 from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.anthropic import wire as anthropic
-from service.dialects.fields import Endpoint, read_json
-from service.dialects.google import wire as google
-from service.dialects.openai import wire as openai
+from service.dialects.anthropic import endpoints as anthropic
+from service.dialects.endpoints import Endpoint
+from service.dialects.google import endpoints as google
+from service.dialects.json import read_json
+from service.dialects.openai import endpoints as openai
 from service.types import CountRequest, Json, TokenCount
 from tests.support.web import client_of, make_app
 

@@ -10,8 +10,11 @@ import httpx2 as httpx
 import pytest
 
 from service.counting.counter import Counter
-from service.dialects.anthropic.wire import CONTEXT_EDITS, ENDPOINTS, READERS, WIRE, read_messages
-from service.dialects.fields import read_json
+from service.dialects.anthropic.endpoints import ENDPOINTS
+from service.dialects.anthropic.errors import WIRE
+from service.dialects.anthropic.request import CONTEXT_EDITS, read_messages
+from service.dialects.json import read_json
+from service.dialects.readers import READERS
 from service.errors import (
     InvalidRequest,
     NotFound,

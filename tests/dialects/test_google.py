@@ -7,7 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from service.dialects.google.wire import ENDPOINTS, READERS, WIRE, answer, read_generate_content
+from service.dialects.google.endpoints import ENDPOINTS, answer
+from service.dialects.google.errors import WIRE
+from service.dialects.google.request import read_generate_content
+from service.dialects.readers import READERS
 from service.errors import InvalidRequest, MethodNotAllowed, RateLimited, ServiceError, TooLarge, UnknownModel
 from service.types import Media, TokenCount, ToolChoice
 from tests.dialects.google_bodies import PNG, one_turn, texts

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.dialects.google.wire import read_generate_content
+from service.dialects.google.request import read_generate_content
 from service.errors import InvalidRequest
 from service.types import Media, Text, Thinking, ToolCall, ToolResult, Unknown
 from tests.dialects.google_bodies import PNG, one_turn, texts

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.dialects.openai.wire import ENDPOINTS, READERS, WIRE
+from service.dialects.openai.endpoints import ENDPOINTS
+from service.dialects.openai.errors import WIRE
+from service.dialects.readers import READERS
 from service.errors import InvalidRequest, RateLimited, ServiceError, TooLarge, Unauthorized, UnknownModel
 from service.types import (
     Json,
@@ -305,7 +307,7 @@ JSON = st.recursive(
 
 
 @given(body=st.dictionaries(st.sampled_from(["messages", "input", "tools", "tool_choice", "text", "prompt"]), JSON),
-       dialect=st.sampled_from(sorted(READERS)))
+       dialect=st.sampled_from(sorted(name for name in READERS if name.startswith("openai."))))
 def test_no_body_raises_anything_but_a_refusal(body: Json, dialect: str) -> None:
     try:
         prompt = read(body, dialect)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.api.operations import Operation
-from service.dialects.fields import read_json
+from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError
 from tests.security.parser_fuzz import CANARY, PARAMS, attempt, check, leads_somewhere, targets
 

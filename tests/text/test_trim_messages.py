@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.dialects import get_reader
+from service.dialects.readers import get_reader
 from service.errors import InvalidRequest
 from service.text.trim_messages import droppable_units, trim
 from service.types import Prompt, Text, ToolCall, ToolResult

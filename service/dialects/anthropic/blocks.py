@@ -8,19 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from service.dialects.fields import (
-    as_list,
-    as_object,
-    as_text,
-    decode_base64,
-    optional_text,
-    read_media_data,
-    split_data_url,
-    wrong_type,
-)
-from service.dialects.validation import TOOL_RESULT, TOOL_USE, join, need, need_unless_alone
+from service.dialects.anthropic.media import cites, read_media
+from service.dialects.anthropic.tools import read_tool
+from service.dialects.fields import Object, as_list, as_object, as_text, join, optional_text, wrong_type
+from service.dialects.known_fields import TOOL_RESULT, TOOL_USE, need, need_unless_alone
 from service.errors import InvalidRequest
 from service.types import (
     Document,
@@ -37,8 +29,6 @@ from service.types import (
     ToolResult,
     Unknown,
 )
-
-Object = Mapping[str, Json]
 
 
 @dataclass(slots=True)
@@ -111,43 +101,8 @@ def _nothing(block: Object, path: str, _: Conversation) -> tuple[Part, ...]:
 # ---------------------------------------------------------------- images and documents
 
 
-def _cites(block: Object) -> bool:
-    citations = block.get("citations")
-    return isinstance(citations, dict) and citations.get("enabled") is True
-
-
 def _image(block: Object, path: str, _: Conversation) -> tuple[Part, ...]:
-    return (_media("image", block, path),)
-
-
-def _media(kind: str, block: Object, path: str) -> Media:
-    at = join(path, "source")
-    source = as_object(block.get("source"), at)
-    mime = optional_text(source.get("media_type"), join(at, "media_type")).lower()
-    facts: dict[str, Any]
-    if source.get("data") is not None:
-        facts = read_media_data(source["data"], join(at, "data"))
-    else:
-        reference, where = _reference(source, at)
-        inline = split_data_url(reference)
-        mime = inline[0] if inline else mime
-        facts = {"data": decode_base64(inline[1], where)} if inline else {"reference": reference}
-    if kind == "document":
-        facts |= {
-            "title": optional_text(block.get("title"), join(path, "title")) or None,
-            "context": optional_text(block.get("context"), join(path, "context")) or None,
-            "citations": _cites(block),
-        }
-        mime = mime or "application/pdf"
-    return Media("image" if kind == "image" else "document", mime or "image/*", path=path, **facts)
-
-
-def _reference(source: Object, path: str) -> tuple[str, str]:
-    """The URL or file id of a source, which is never fetched, and its path."""
-    for key in ("url", "file_id"):
-        if source.get(key) is not None:
-            return as_text(source[key], join(path, key)), join(path, key)
-    raise InvalidRequest(f"{path} needs one of data, url and file_id.", field=path)
+    return (read_media("image", block, path),)
 
 
 def _document(block: Object, path: str, seen: Conversation) -> tuple[Part, ...]:
@@ -161,10 +116,10 @@ def _document(block: Object, path: str, seen: Conversation) -> tuple[Part, ...]:
         parts = read_blocks(source.get("content"), join(at, "content"), seen)
         inside = tuple(part if isinstance(part, (Text, Media)) else _as_text(part) for part in parts)
     else:
-        return (_media("document", block, path),)
+        return (read_media("document", block, path),)
     title = optional_text(block.get("title"), join(path, "title")) or None
     context = optional_text(block.get("context"), join(path, "context")) or None
-    return (Document(inside, title, context, _cites(block), path),)
+    return (Document(inside, title, context, cites(block), path),)
 
 
 def _as_text(part: Part) -> Text:
@@ -180,7 +135,7 @@ def _search_result(block: Object, path: str, seen: Conversation) -> tuple[Part, 
         SearchResult(
             optional_text(block.get("source"), join(path, "source")),
             optional_text(block.get("title"), join(path, "title")),
-            tuple(part if isinstance(part, Text) else _as_text(part) for part in texts), _cites(block), path,
+            tuple(part if isinstance(part, Text) else _as_text(part) for part in texts), cites(block), path,
         ),
     )
 
@@ -244,23 +199,6 @@ def _hosted_content(item: Object, path: str, seen: Conversation) -> tuple[Part, 
 
 
 # ---------------------------------------------------------------- tools inside the conversation
-
-
-def read_tool(item: Object, path: str) -> Tool:
-    """A tool definition: the caller's own (`type` absent or custom), or one that the provider defines."""
-    kind = optional_text(item.get("type"), join(path, "type"))
-    name = optional_text(item.get("name"), join(path, "name"))
-    deferred = item.get("defer_loading") is True
-    if kind not in ("", "custom", "function"):
-        return Tool(name, kind=kind, deferred=deferred, raw=dict(item), path=path)
-    at = join(path, "input_schema")
-    schema = item.get("input_schema")
-    strict = item.get("strict")
-    return Tool(
-        name, optional_text(item.get("description"), join(path, "description")),
-        None if schema is None else as_object(schema, at),
-        strict=strict if isinstance(strict, bool) else None, deferred=deferred, raw=dict(item), path=path,
-    )
 
 
 def _tool_reference(block: Object, path: str, _: Conversation) -> tuple[Part, ...]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from service.dialects.fields import wrong_type
-from service.dialects.validation import join
+from service.dialects.fields import join, wrong_type
 from service.errors import InvalidRequest
 from service.types import Json
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from service.dialects.fields import as_object, as_text, each, optional_text, read_media_data
+from service.dialects.fields import as_object, as_text, each, join, optional_text, read_media_data
 from service.dialects.google.fields import camel, duration, enum_name, field, number
-from service.dialects.validation import (
-    CONTENT,
-    GOOGLE_CALL,
-    GOOGLE_RESPONSE,
-    join,
-    need,
-    need_unless_alone,
-    unknown_fields,
-)
+from service.dialects.known_fields import CONTENT, GOOGLE_CALL, GOOGLE_RESPONSE, need, need_unless_alone, unknown_fields
 from service.types import Json, Media, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
 
 RESOLUTIONS = (

@@ -16,7 +16,8 @@ from service.families.anthropic_rules import AnthropicRules
 from service.families.base import Family
 from service.renderers.anthropic.thinking import keeps_thinking
 from service.renderers.anthropic.tools import dumps, write_tools
-from service.renderers.anthropic.turns import Script, Turn
+from service.renderers.anthropic.turn import Turn
+from service.renderers.anthropic.turn_writer import TurnWriter
 from service.renderers.base import RenderingBuilder
 from service.types import (
     Document,
@@ -68,8 +69,8 @@ def render(prompt: Prompt, model: Model) -> Rendering:
     rules: AnthropicRules = model.family.rules
     builder = RenderingBuilder(f"{rules.name}/messages")
     system, messages = _shape(builder, prompt)
-    script = _write_script(builder, rules, prompt, messages)
-    has_tools = _write_tools(builder, rules, prompt, script)
+    writer = _write_conversation(builder, rules, prompt, messages)
+    has_tools = _write_tools(builder, rules, prompt, writer)
     has_system = _write_system(builder, rules, prompt, system, has_tools=has_tools)
     _write_switches(builder, rules, prompt, has_tools=has_tools, has_system=has_system)
     return builder.build()
@@ -118,22 +119,22 @@ def _gather(messages: Sequence[Message]) -> Iterator[Message]:
 # ---------------------------------------------------------------- the conversation
 
 
-def _write_script(
+def _write_conversation(
     builder: RenderingBuilder, rules: AnthropicRules, prompt: Prompt, messages: Sequence[Message]
-) -> Script:
+) -> TurnWriter:
     declared = {tool.name: tool for tool in prompt.tools}
-    script = Script(rules, builder, declared, enabled=prompt.thinking == "enabled")
+    writer = TurnWriter(rules, builder, declared, enabled=prompt.thinking == "enabled")
     for message, kept in zip(messages, keeps_thinking(prompt, rules, messages), strict=True):
-        script.message(message, keep_thinking=kept)
+        writer.write_message(message, keep_thinking=kept)
     builder.cost("frame", rules.prefix, "prefix")
-    if script.turns and script.turns[0].role == "assistant":
+    if writer.turns and writer.turns[0].role == "assistant":
         builder.cost("frame", ASSISTANT_FIRST, "assistant_first")
         builder.doubt(-ASSISTANT_FIRST, ASSISTANT_FIRST, "assistant_first")
     if rules.layout == "document":
-        _write_document_layout(builder, rules, script.turns)
+        _write_document_layout(builder, rules, writer.turns)
     else:
-        _write_turns_layout(builder, rules, script.turns)
-    return script
+        _write_turns_layout(builder, rules, writer.turns)
+    return writer
 
 
 def _write_document_layout(builder: RenderingBuilder, rules: AnthropicRules, turns: Sequence[Turn]) -> None:
@@ -177,13 +178,13 @@ def _write_turns_layout(builder: RenderingBuilder, rules: AnthropicRules, turns:
 # ---------------------------------------------------------------- tools, system, switches
 
 
-def _write_tools(builder: RenderingBuilder, rules: AnthropicRules, prompt: Prompt, script: Script) -> bool:
+def _write_tools(builder: RenderingBuilder, rules: AnthropicRules, prompt: Prompt, writer: TurnWriter) -> bool:
     """The tools in context; deferred ones come with the result that names them. Says whether there are any."""
     tools = [tool for tool in prompt.tools if not tool.deferred]
     if tools:
-        after_result = bool(script.turns) and script.turns[-1].open_result
+        after_result = bool(writer.turns) and writer.turns[-1].open_result
         write_tools(builder, rules, tools, prompt.tool_choice, after_result=after_result)
-        if len(tools) < len(prompt.tools) or script.additions:
+        if len(tools) < len(prompt.tools) or writer.additions:
             builder.cost("tools", rules.deferred, "deferred_tools")
     servers = prompt.options.get("mcp_servers")
     if isinstance(servers, list):

@@ -6,7 +6,7 @@ from typing import Any
 
 from service import catalog
 from service.counting.counter import Counter
-from service.dialects.anthropic.wire import read_messages
+from service.dialects.anthropic.request import read_messages
 from service.renderers.anthropic.request import render
 from service.types import CountRequest, Prompt, Rendering, TokenCount
 

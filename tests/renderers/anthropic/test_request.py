@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from service.counting.counter import Counter
 from service.counting.features import main_feature
-from service.dialects.anthropic.wire import read_messages
-from service.dialects.openai.wire import READERS as OPENAI
+from service.dialects.anthropic.request import read_messages
+from service.dialects.readers import READERS as OPENAI
 from service.types import (
     FEATURES,
     SECTIONS,

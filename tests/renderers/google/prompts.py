@@ -6,7 +6,7 @@ from collections import Counter as Tally
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.dialects.google.wire import read_generate_content
+from service.dialects.google.request import read_generate_content
 from service.families import find_family
 from service.families.base import Family
 from service.renderers.google.request import render

@@ -9,7 +9,7 @@ import pytest
 
 from service import catalog
 from service.counting.counter import Counter
-from service.dialects.google.wire import read_generate_content
+from service.dialects.google.request import read_generate_content
 from service.families.google import FAMILIES
 from service.renderers.google.request import ASSUMED_CACHE, HOSTED_DOUBT
 from service.types import CountRequest

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from service import catalog
 from service.counting.counter import Counter
-from service.dialects.openai.wire import READERS
+from service.dialects.readers import READERS
 from service.renderers.openai.request import render
 from service.types import (
     SECTIONS,

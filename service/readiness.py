@@ -1,0 +1,140 @@
+"""Whether the process is ready: its tokenizers are loaded and count rightly, and its API keys have been read."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from service import catalog
+from service.counting.counter import Counter
+from service.dialects import native
+from service.errors import InvalidRequest, ServiceError, UnknownModel
+from service.observability.metrics import Metrics
+from service.tokenizers import registry
+from service.tokenizers.registry import EngineState
+from service.types import Json
+
+LOG = logging.getLogger("tallystick")
+
+SELF_TEST_TEXT = "hello, world"
+
+SELF_TEST_TOKENS = {
+    "o200k_base": 3, "o200k_harmony": 3, "cl100k_base": 3, "p50k_base": 3, "p50k_edit": 3, "r50k_base": 3, "gpt2": 3,
+    "claude": 3, "gemma3": 3, "claude-v3": 3, "claude-v4.7": 4, "claude-v4.8": 4,
+}
+"""Tokens of SELF_TEST_TEXT, by the reference engines (tests/test_readiness.py);
+asked again by each readiness probe."""
+
+
+FIRST_REQUESTS: tuple[Json, ...] = (
+    {"model": "gpt-4o", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
+    {"model": "claude-sonnet-4-5", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
+    {"model": "gemini-2.5-flash", "request": {"contents": [{"role": "user", "parts": [{"text": SELF_TEST_TEXT}]}]}},
+    {"model": "no-such-model", "text": ""},
+)
+"""Asked before anybody else asks: the catalog, its neighbours and the renderers are loaded by their first use."""
+
+
+REQUESTS, KEYS = "requests", "keys"
+"""What /readyz calls the first requests when they fail, and the API keys as long as they are not there."""
+
+
+@dataclass(slots=True)
+class Readiness:
+    """Whether the tokenizers that `names` lists are loaded and answer rightly.
+
+    Warmed by a thread of its own, asked by probes. A tokenizer that failed and was loaded later by a request is ready
+    then: nothing is remembered but the reason of the last failure.
+    """
+
+    names: tuple[str, ...]
+    metrics: Metrics
+    counter: Counter
+    backends: Callable[[], Mapping[str, Json]] = dict
+    """What else /readyz shows, by name; one that says `degraded` leaves the service ready, and degraded."""
+    keys_known: Callable[[], bool] = lambda: True
+    """Whether the API keys have been read: a replica that would let nobody in is not ready."""
+    settle: Callable[[], object] = lambda: None
+    """Called once everything is loaded, just before the service is ready."""
+    warmed: bool = False
+    draining: bool = False
+    reasons: dict[str, str] = field(default_factory=dict)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._warm, name="warm", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Not ready any more; waits for a load that is under way."""
+        self.draining = True
+        self._stop.set()
+        self.join()
+
+    def join(self) -> None:
+        """Wait for the warming thread, whatever came of it."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _warm(self) -> None:
+        for name in self.names:
+            if self._stop.is_set():
+                return
+            began = time.perf_counter()
+            with self._reason_kept(name):
+                registry.get_tokenizer(name).count(SELF_TEST_TEXT)
+                self.metrics.loaded(name, time.perf_counter() - began)
+        for body in FIRST_REQUESTS:
+            with self._reason_kept(REQUESTS), suppress(InvalidRequest, UnknownModel):
+                request = native.read(body)
+                model = catalog.resolve(request.model_ref or "")
+                if model.family.tokenizer in self.names:
+                    self.counter.count(request)
+        self.settle()
+        self.warmed = True
+
+    @contextmanager
+    def _reason_kept(self, what: str) -> Iterator[None]:
+        """Whatever goes wrong, the rest is warmed all the same, and /readyz and the log tell."""
+        try:
+            yield
+        except ServiceError as error:
+            self.reasons[what] = error.message
+            LOG.error("not loaded", extra={"fields": {"what": what, "reason": error.message}})  # noqa: TRY400
+        except Exception as error:
+            self.reasons[what] = type(error).__name__
+            LOG.exception("not loaded", extra={"fields": {"what": what}})
+
+    def report(self) -> tuple[bool, Json]:
+        """(ready, what /readyz shows). Each warmed tokenizer is asked for a count that is known."""
+        states = {state.name: state for state in registry.engine_states()}
+        rows = {name: self._row(name, states.get(name)) for name in self.names}
+        if REQUESTS in self.reasons:
+            rows[REQUESTS] = {"ready": False, "reason": self.reasons[REQUESTS]}
+        right = all(row["ready"] for row in rows.values())
+        known = self.keys_known()
+        if not known:
+            rows[KEYS] = {"ready": False, "reason": "not read yet"}
+        started = self.warmed and known
+        ready = started and right and not self.draining
+        status = "draining" if self.draining else "starting" if not started else "ready" if right else "failed"
+        backends = dict(self.backends())
+        if ready and any(row["status"] == "degraded" for row in backends.values()):
+            status = "degraded"
+        return ready, {"status": status, "tokenizers": rows, **backends}
+
+    def _row(self, name: str, state: EngineState | None) -> dict[str, Json]:
+        if not registry.is_loaded(name):
+            return {"ready": False, "reason": self.reasons.get(name, "loading")}
+        tokens = registry.get_tokenizer(name).count(SELF_TEST_TEXT)
+        row: dict[str, Json] = {"ready": tokens == SELF_TEST_TOKENS.get(name, tokens) and tokens > 0}
+        if not row["ready"]:
+            row["reason"] = "wrong count in the self-test"
+        if state is not None:
+            row |= {"engine": state.engine, "golden": state.golden, "fallbacks": state.fallbacks}
+        return row

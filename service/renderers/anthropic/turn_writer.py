@@ -1,0 +1,281 @@
+"""Writing a conversation into the turns of Claude's template.
+
+Calls, their results and the text after them all stand in one assistant turn; a result opens no turn of the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal
+
+from service.families.anthropic_rules import AnthropicRules
+from service.renderers.anthropic.media import write_document, write_image, write_search_result
+from service.renderers.anthropic.thinking import hidden_thinking_tokens
+from service.renderers.anthropic.tools import (
+    CALLS_CLOSE,
+    CALLS_OPEN,
+    RESULTS_CLOSE,
+    RESULTS_OPEN,
+    calls_text,
+    definition_text,
+    dumps,
+    reference_text,
+)
+from service.renderers.anthropic.turn import Last, Turn
+from service.renderers.base import RenderingBuilder
+from service.types import (
+    Document,
+    Media,
+    Message,
+    Part,
+    SearchResult,
+    Text,
+    Thinking,
+    Tool,
+    ToolAddition,
+    ToolCall,
+    ToolReference,
+    ToolResult,
+    Unknown,
+)
+
+TOOL_ADDITION = 32
+"""Beside its definition, 8 of 8 rows of Opus 4.8 and Fable 5."""
+
+_ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
+    "system": "system", "developer": "system", "assistant": "assistant",
+}
+
+
+@dataclass(slots=True)
+class TurnWriter:
+    """Writes messages into turns; what is not text goes to the builder at once.
+
+    `tools` are the declared tools by name, `names` the called tool of each call id; `enabled` says that thinking was
+    switched on by `enabled`.
+    """
+
+    rules: AnthropicRules
+    builder: RenderingBuilder
+    tools: Mapping[str, Tool]
+    enabled: bool = False
+    turns: list[Turn] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    additions: int = 0
+
+    def write_message(self, message: Message, *, keep_thinking: bool) -> None:
+        """One message; blocks of one kind that stand side by side are written together."""
+        role = _ROLES.get(message.role, "user")
+        parts = message.parts
+        if len(parts) == 1 and type(parts[0]) is Text:  # most messages
+            turn = self._turn(role)
+            if not turn.empty:
+                turn.write("\n\n")
+            turn.write(parts[0].text)
+            turn.last = "text"
+            return
+        before: Last = ""
+        kept = [part for part in parts if keep_thinking or not isinstance(part, Thinking)]
+        for kind, run in groupby(kept, key=_kind):
+            self._group(kind, list(run), role, before)
+            before = self.turns[-1].last if self.turns else ""
+        if not kept:
+            self._turn(role)
+
+    def _turn(self, role: Literal["system", "user", "assistant"]) -> Turn:
+        if not self.turns or self.turns[-1].role != role:
+            self.turns.append(Turn(role))
+        return self.turns[-1]
+
+    def _group(
+        self, kind: Last, parts: Sequence[Part], role: Literal["system", "user", "assistant"], before: Last
+    ) -> None:
+        if kind == "call":
+            self._calls([part for part in parts if isinstance(part, ToolCall)], before)
+        elif kind == "result":
+            self._results([part for part in parts if isinstance(part, ToolResult)])
+        elif kind == "thinking":
+            self._thinking([part for part in parts if isinstance(part, Thinking)])
+        elif kind == "text":
+            self._texts(parts, self._turn(role), before)
+        else:
+            for part in parts:
+                self._block(part, self._turn(role))
+
+    # ------------------------------------------------------------ text, media and the rest
+
+    def _texts(self, parts: Sequence[Part], turn: Turn, before: Last) -> None:
+        """Blocks of one message are joined by nothing; another message, or a text after calls, by a blank line."""
+        if before == "image":
+            self.builder.cost("media", self.rules.images.after, "after_image")
+        elif not turn.empty and before not in ("document", "thinking", "other"):
+            turn.write("\n\n")
+        for part in parts:
+            turn.write(self._plain(part))
+        turn.last = "text"
+
+    def _plain(self, part: Part) -> str:
+        """The text of a text block, or of a block that is only known by what was sent."""
+        if isinstance(part, Text):
+            return part.text
+        if isinstance(part, Unknown):
+            self.builder.miss(part.path, part.kind, "no rule is known for it: counted from its text")
+            return dumps(part.value)
+        if isinstance(part, ToolReference):
+            tool = self.tools.get(part.name)
+            return reference_text((tool,)) if tool else part.name
+        return ""
+
+    def _block(self, part: Part, turn: Turn) -> None:
+        if turn.last == "image":
+            self.builder.cost("media", self.rules.images.after, "after_image")
+        if isinstance(part, ToolAddition):
+            self.additions += 1
+            definitions = "".join(definition_text(tool) for tool in part.tools)
+            turn.write(f"<functions>{definitions}\n</functions>")
+            self.builder.cost("tools", TOOL_ADDITION, "tool_addition")
+            turn.last = "other"
+        else:
+            turn.last = self._media(part, turn)
+
+    def _media(self, part: Part, turn: Turn) -> Last:
+        """An image, document or search result in the text of a turn."""
+        if isinstance(part, Media) and part.kind == "image":
+            turn.cut("media")
+            write_image(self.builder, self.rules, part)
+            return "image"
+        if isinstance(part, (Media, Document)):
+            turn.write("<")  # its markup begins and ends in brackets, which merge with what stands beside them
+            turn.cut("media")
+            write_document(self.builder, self.rules, part)
+            turn.write(">")
+            return "document"
+        if isinstance(part, SearchResult):
+            turn.cut("media")
+            write_search_result(self.builder, self.rules, part)
+        return "other"
+
+    # ------------------------------------------------------------ thinking
+
+    def _thinking(self, parts: Sequence[Thinking]) -> None:
+        turn = self._turn("assistant")
+        if turn.last in ("text", "call", "result"):
+            turn.write("\n\n")
+        for part in parts:
+            hidden = hidden_thinking_tokens(part, self.rules.layout)
+            if hidden:
+                self.builder.cost("messages", hidden, "hidden_thinking")
+                self.builder.miss(part.path, "thinking", "its text is not shown: counted by its length", hidden)
+            self._thought(turn, "" if hidden else part.text)
+        if self.rules.thinking.band:
+            self.builder.doubt(-self.rules.thinking.band, self.rules.thinking.band, "thinking_block")
+        turn.last = "thinking"
+
+    def _thought(self, turn: Turn, text: str) -> None:
+        if self.rules.layout == "turns":
+            turn.cut("tag")
+            self.builder.cost("messages", 2, "thinking_tags")
+            self.builder.text("messages", text)
+            turn.write("\n\n")
+            return
+        tags = self.rules.thinking.enabled_tags if self.enabled else self.rules.thinking.adaptive_tags
+        turn.write(tags[0] + text + tags[1])
+
+    # ------------------------------------------------------------ calls and results
+
+    def _tag(self, turn: Turn, text: str) -> None:
+        """An outer tag: text in the document layout, else a special token."""
+        if self.rules.layout == "document":
+            turn.write(text)
+        else:
+            turn.cut("tag")
+            self.builder.cost("messages", 1, "call_tag")
+
+    def _calls(self, calls: Sequence[ToolCall], before: Last) -> None:
+        turn = self._turn("assistant")
+        self.names.update((call.call_id, call.name) for call in calls if call.call_id)
+        if turn.empty:
+            turn.opens_with_call = True
+            turn.write("\n\n" if self.rules.layout == "document" else "")
+        elif turn.last != "thinking":
+            turn.write(self.rules.call_joint if before == "text" else "\n\n")
+        self._tag(turn, CALLS_OPEN)
+        turn.write(calls_text(calls))
+        self._tag(turn, CALLS_CLOSE)
+        turn.last = "call"
+
+    def _results(self, results: Sequence[ToolResult]) -> None:
+        turn = self._turn("assistant")
+        turn.opens_with_call = turn.opens_with_call or turn.empty
+        turn.write("\n\n")
+        self._tag(turn, RESULTS_OPEN)
+        if len(results) == 1:
+            if results[0].is_error:
+                turn.write("\n<error>")
+            self._answer(results[0], turn)
+            if results[0].is_error:
+                turn.write("</error>\n")
+        else:
+            self._answers(results, turn)
+        self._tag(turn, RESULTS_CLOSE)
+        turn.last = "result"
+
+    def _answers(self, results: Sequence[ToolResult], turn: Turn) -> None:
+        """Several results of one message, each with the name of its tool (14 of 14 rows)."""
+        turn.write("\n")
+        for result in results:
+            name = result.name or self.names.get(result.call_id, "")
+            tag = "error" if result.is_error else "output"
+            turn.write(f"<result>\n<name>{name}</name>\n<{tag}>")
+            self._answer(result, turn)
+            turn.write(f"</{tag}>\n</result>\n")
+
+    def _answer(self, result: ToolResult, turn: Turn) -> None:
+        """What one tool answered: its texts joined by nothing, references together, files on lines of their own."""
+        references = [part for part in result.parts if isinstance(part, ToolReference)]
+        found = [tool for part in references if (tool := self.tools.get(part.name))]
+        if found:
+            turn.write(reference_text(found))
+        for part in result.parts:
+            if isinstance(part, ToolReference):
+                if not found:
+                    turn.write(part.name)
+            elif isinstance(part, Media):
+                turn.write("\n")
+                if self._media(part, turn) == "image":
+                    self.builder.cost("media", self.rules.images.in_result, "image_in_result")
+                turn.write("\n")
+            elif isinstance(part, (Document, SearchResult)):
+                self._media(part, turn)
+            elif isinstance(part, Unknown) and part.kind == "web_search_result":
+                self._search_hit(part)
+            else:
+                turn.write(self._plain(part))
+        if result.value is not None:
+            turn.write(result.value if isinstance(result.value, str) else dumps(result.value))
+
+    def _search_hit(self, part: Unknown) -> None:
+        """A web search result: its page is encrypted, and its length is all that is known of it."""
+        value = part.value if isinstance(part.value, dict) else {}
+        content = value.get("encrypted_content")
+        tokens = round(self.rules.search_rate * (len(content) if isinstance(content, str) else 0) * 3 / 4)
+        self.builder.cost("messages", tokens, "web_search_result")
+        self.builder.miss(part.path, part.kind, "its page is encrypted: counted by its length", tokens)
+
+
+def _kind(part: Part) -> Last:
+    if isinstance(part, ToolCall):
+        return "call"
+    if isinstance(part, ToolResult):
+        return "result"
+    if isinstance(part, Thinking):
+        return "thinking"
+    if isinstance(part, (Text, Unknown, ToolReference)):
+        return "text"
+    if isinstance(part, Media) and part.kind == "image":
+        return "image"
+    if isinstance(part, (Media, Document)):
+        return "document"
+    return "other"
