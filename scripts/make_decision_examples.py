@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from service.api.decision_rows import DECISIONS, EXAMPLES_FILE
 from service.api.routers.decisions import Deciders
+
 from service.budgets.leases import MemoryLeases
 from service.budgets.named import NANOS, Budget
 from service.counting.counter import Counter
