@@ -39,7 +39,7 @@ for name in ("fsync", "replace", "unlink", "truncate"):
     setattr(os, name, dying(getattr(os, name)))
 from service.corpus import batches, journal
 batches.CHUNK_BYTES, journal.SHARE = 2000, 0
-from service.cli import main
+from service.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 """The command, killed at the n-th of the calls by which a journal comes to the disk."""
@@ -98,7 +98,7 @@ def test_killed_at_any_time(tmp_path: Path, workers: str) -> None:
     expected = make_corpus(tmp_path, 30_000)
     chance, kills, code = random.Random(int(workers)), 0, -signal.SIGKILL
     part = tmp_path / "out.jsonl.part"
-    script = "import sys; from service.corpus import run; run.ALONE_BYTES = 0; from service.cli import main; "
+    script = "import sys; from service.corpus import run; run.ALONE_BYTES = 0; from service.cli.main import main; "
     command = [sys.executable, "-c", f"{script} sys.exit(main(sys.argv[1:]))", *COMMAND, "out.jsonl"]
     while code == -signal.SIGKILL:
         running = subprocess.Popen(
