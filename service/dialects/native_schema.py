@@ -105,7 +105,7 @@ class ContextUse(_Answer):
 
 
 class AccuracyClass(_Answer):
-    """The rule set that rendered a request and its main feature; see the accuracy table in the README."""
+    """The rule set that rendered a request and its main feature; see the table in docs/accuracy.md."""
 
     rules: str
     feature: str

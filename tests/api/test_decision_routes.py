@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-
 from service.api.decision_routes import described_decisions
 from service.api.decision_rows import DECISIONS, examples
 from service.api.openapi import make_document
 from service.api.schemas.decision_bodies import BODIES
+
 from service.app import App
 from tests.api.test_decisions import without_trust
 from tests.support.web import client_of, make_app

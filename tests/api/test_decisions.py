@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from scripts.make_decision_examples import play
 from service.api.decision_rows import DECISIONS, examples, schema_like
 from service.api.routers.decisions import Deciders, without_messages
+
 from service.budgets.leases import MemoryLeases
 from service.budgets.named import NANOS, Budget
 from service.counting.counter import Counter

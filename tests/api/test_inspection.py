@@ -10,10 +10,10 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from service.api.inspection_rows import INSPECTIONS, examples
-from service.api.schemas import inspection_bodies as bodies
 from service.api.schemas.inspection_answers import ANSWERS
+
+from service.api.schemas import inspection_bodies as bodies
 from service.dialects.native_schema import ErrorAnswer
 from service.tokenizers.registry import tokenizer_names
 from tests.support.texts import odd_texts

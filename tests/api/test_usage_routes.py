@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.routing import Route
-
 from service.api.schemas.usage_wire import SHOWN
 from service.api.usage_routes import EXAMPLES
+from starlette.routing import Route
+
 from service.app import App
 from tests.support.web import client_of, make_app
 

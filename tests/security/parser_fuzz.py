@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
-from starlette.routing import Route
-
 from service.api.decision_rows import DECISIONS
 from service.api.decision_rows import examples as decision_examples
 from service.api.inspection_rows import INSPECTIONS
 from service.api.inspection_rows import examples as inspection_examples
 from service.api.routes import JsonRoute
 from service.api.usage_routes import EXAMPLES as USAGE_EXAMPLES
+from starlette.routing import Route
+
 from service.app import ENDPOINTS, create_app
 from service.dialects.json import read_json
 from service.dialects.native_schema import EXAMPLE_BATCH_BODY
