@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,8 @@ def size(path: Path) -> int:
 def children_of(process: int) -> list[int]:
     found: list[int] = []
     for task in Path(f"/proc/{process}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+            found += map(int, (task / "children").read_text().split())
     return found
 
 
