@@ -5,8 +5,8 @@
 DIR holds `dev.jsonl.gz` (a row a recorded request: kind, platform, model, request, input_tokens, source,
 main_feature, ...) and, optionally, `claude_text_dev.jsonl.gz` (bare texts with the count Anthropic's endpoint gave).
 Without --base-url a service is started on a free port and stopped at the end. --write replaces
-service/counting/accuracy_classes.json and the README's table; --check fails when the committed classes are not what was
-measured.
+service/counting/accuracy_classes.json and the table of docs/accuracy.md; --check fails when the committed classes are
+not what was measured.
 """
 
 from __future__ import annotations
@@ -225,15 +225,15 @@ def print_methods(scored: list[Scored]) -> None:
     print(f"\nmethods {dict(methods)}; called exact but wrong: {wrong}; estimates whose band holds: {share(held)}")
 
 
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "accuracy.md"
 MARKS = ("<!-- accuracy: written by scripts/accuracy.py -->\n", "<!-- end of accuracy -->\n")
 
 
-def write_readme(table: list[str]) -> None:
-    """Put the table between the README's marks."""
-    before, _, rest = README.read_text(encoding="utf-8").partition(MARKS[0])
+def write_page(table: list[str]) -> None:
+    """Put the table between the marks of the page."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
-    README.write_text(before + MARKS[0] + "\n".join(table) + "\n" + MARKS[1] + after, encoding="utf-8")
+    PAGE.write_text(before + MARKS[0] + "\n".join(table) + "\n" + MARKS[1] + after, encoding="utf-8")
 
 
 def share(hits: Iterable[bool]) -> str:
@@ -271,7 +271,7 @@ def main() -> int:
     text = json.dumps({"classes": classes}, indent=1).replace("\n  ", " ").replace("\n }", " }") + "\n"
     if args.write:
         TABLE.write_text(text, encoding="utf-8")
-        write_readme(table)
+        write_page(table)
     if args.check and TABLE.read_text(encoding="utf-8") != text:
         print(f"{TABLE.relative_to(ROOT)} is not what was measured; run `make accuracy`", file=sys.stderr)
         return 1
