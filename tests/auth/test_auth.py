@@ -44,7 +44,7 @@ class Door:
             keys[key.id] = key
 
         self.store.change(add)
-        self.app.state.keys.refresh()
+        self.app.state.services.keys.refresh()
         return text
 
 
@@ -233,7 +233,7 @@ async def test_a_key_works_until_it_is_revoked(door: Door, client: httpx.AsyncCl
     assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 200
     door.store.change(lambda keys: keys.clear())
     assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 200  # not looked at yet
-    door.app.state.keys.refresh()
+    door.app.state.services.keys.refresh()
     assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 401
 
 
@@ -243,11 +243,11 @@ async def test_a_file_that_broke_changes_nothing_and_is_told_once(
     key = door.key("count")
     door.store.path.write_text('{"keys": 1}')
     for _ in range(3):
-        door.app.state.keys.refresh()
+        door.app.state.services.keys.refresh()
     assert [record.message for record in caplog.records].count("keys not read") == 1
     assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 200
     door.store.path.write_text('{"keys": []}')
-    door.app.state.keys.refresh()
+    door.app.state.services.keys.refresh()
     assert (await client.post(COUNT, json=BODY, headers=bearer(key))).status_code == 401
 
 
@@ -266,8 +266,8 @@ class Failing:
 
 async def test_as_long_as_keys_cannot_be_read_nobody_is_let_in(door: Door, client: httpx.AsyncClient) -> None:
     key = door.key("count")
-    door.app.state.guard.keys = Keys(Failing())
-    door.app.state.guard.keys.refresh()
+    door.app.state.pipeline.authenticator.keys = Keys(Failing())
+    door.app.state.pipeline.authenticator.keys.refresh()
     answer = await client.post(COUNT, json=BODY, headers=bearer(key))
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "keys_unavailable")
     assert answer.headers["retry-after"] == "5"
