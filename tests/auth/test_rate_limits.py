@@ -17,11 +17,10 @@ from service.auth import rate_limits
 from service.auth.rate_limits import MINUTE, RateLimiter, Rates, WindowCounts, find_window, name_client
 from service.auth.rate_store import RateStore
 from service.errors import RateLimited
-from tests.api.test_app import wire_of
 from tests.auth.test_auth import Door, bearer
 from tests.support.redis_server import FaultyProxy, redis_cluster, redis_sentinel, redis_server
 from tests.support.web import client_of as web_client
-from tests.support.web import make_app
+from tests.support.web import find_dialect, make_app
 
 COUNT = "/v1/countTokens"
 BODY = {"tokenizer": "gpt2", "text": "hello"}
@@ -177,7 +176,7 @@ async def test_beyond_the_limit_is_a_429_in_the_wire_with_retry_after() -> None:
             assert (await client.post(COUNT, json=BODY)).status_code == 200
         for path, wire in paths.items():
             answer = await client.post(path, json=BODY)
-            assert (answer.status_code, wire_of(answer.json())) == (429, wire), answer.text
+            assert (answer.status_code, find_dialect(answer.json())) == (429, wire), answer.text
             assert 1 <= int(answer.headers["retry-after"]) <= MINUTE
             assert answer.headers["ratelimit-remaining"] == "0"
         for _ in range(5):  # probes are not limited
