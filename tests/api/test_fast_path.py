@@ -26,11 +26,11 @@ from starlette.routing import Route
 from service import catalog
 from service.api import operations
 from service.api.request_log import Books
+from service.api.schemas.examples import get_example
 from service.app import BATCH_PATH, ENDPOINTS, App
 from service.auth.key_store import FileStore
 from service.auth.keys import Key, Scope, make_key
 from service.counting.counter import Counter
-from service.dialects.native_schema import EXAMPLE_BATCH_BODY
 from service.observability.logs import REQUESTS, RequestRecord
 from service.settings import DEFAULT_WARM
 from service.tokenizers import registry
@@ -200,10 +200,10 @@ def twin() -> Twin:
 
 
 EXAMPLES = {
-    re.sub(r"{[\w:]+}", "gemini-2.5-flash", path): body_of(endpoint.example[0])
+    re.sub(r"{[\w:]+}", "gemini-2.5-flash", path): body_of(get_example(endpoint.name).request)
     for endpoint in ENDPOINTS if endpoint.reply is None and endpoint.direct is None
     for path in endpoint.paths
-} | {BATCH_PATH: body_of(EXAMPLE_BATCH_BODY)}
+} | {BATCH_PATH: body_of(get_example("count_tokens_batch").request)}
 """Path -> body, of all that counts and nothing else."""
 
 PLAIN = [path for path in EXAMPLES if "tunedModels" not in path]
@@ -226,7 +226,7 @@ async def test_a_count_that_nobody_can_give_is_refused_the_long_way(twin: Twin, 
 @pytest.mark.parametrize("name", ["vllm_tokenize", "vllm_detokenize"])
 async def test_what_asks_the_tokenizer_for_more_than_a_count_goes_the_long_way(twin: Twin, name: str) -> None:
     endpoint = next(endpoint for endpoint in ENDPOINTS if endpoint.name == name)
-    assert await twin.ask(Sent(endpoint.paths[0], body_of(endpoint.example[0]))) is None
+    assert await twin.ask(Sent(endpoint.paths[0], body_of(get_example(endpoint.name).request))) is None
 
 
 async def test_no_other_route_is_answered_at_once(twin: Twin) -> None:
