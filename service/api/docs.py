@@ -33,7 +33,6 @@ SCHEMES: dict[str, dict[str, str]] = {
 }
 """How a key may be sent."""
 
-
 COUNT_HEADERS: dict[str, dict[str, Any]] = {
     "X-Tallystick-Method": {"schema": {"type": "string", "enum": ["exact", "calibrated", "estimate"]}},
     "X-Tallystick-Error-Band": {"schema": {"type": "string"}, "description": "low-high, in tokens."},
@@ -69,7 +68,7 @@ class OpenApi:
 
 def make_openapi(app: FastAPI) -> dict[str, Any]:
     """The document: FastAPI's, what it cannot know of our routes, and an example of each operation."""
-    document = _restore_integers(get_openapi(
+    document: dict[str, Any] = _restore_integers(get_openapi(
         title=app.title, version=app.version, summary=app.summary, routes=app.routes, tags=[*TAGS],
         separate_input_output_schemas=False,
     ))
@@ -84,6 +83,9 @@ def make_openapi(app: FastAPI) -> dict[str, Any]:
 
 def _complete(operation: dict[str, Any], route: KeyedRoute) -> None:
     """Add what a key must have, the headers of a count, and the body that is a plain text."""
+    for parameter in operation.get("parameters", ()):
+        for repeated in ("title", "description"):
+            parameter["schema"].pop(repeated, None)
     operation["security"] = [{}, *({name: [route.needs]} for name in SCHEMES)]
     if isinstance(route, RawRoute) and isinstance(route.operation, Count):
         operation["responses"]["200"]["headers"] = COUNT_HEADERS
