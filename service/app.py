@@ -7,13 +7,11 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
-from starlette.exceptions import HTTPException
 
 from service import __version__
 from service.api.auth import Authenticator
 from service.api.cors import Cors
 from service.api.docs import OpenApi, make_openapi
-from service.api.errors import answer_http_error
 from service.api.middleware import RequestMiddleware
 from service.api.pipeline import Pipeline
 from service.api.request_log import RequestLog
@@ -36,11 +34,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     for router in ROUTERS:
         app.include_router(router)
-    pipeline = _open_pipeline(services, RouteCache(app))
+    pipeline = _open_pipeline(services, RouteCache(route for router in ROUTERS for route in router.routes))
     app.state.services, app.state.pipeline, app.state.openapi = services, pipeline, OpenApi(app)
     app.openapi = lambda: make_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(RequestMiddleware, pipeline=pipeline)
-    app.add_exception_handler(HTTPException, answer_http_error)
     services.metrics.watch(services.pool, services.body_budget, pipeline.routes.templates)
     return app
 
