@@ -137,4 +137,5 @@ class Keys:
         except KeyStoreError as error:
             if str(error) != self._last_error:  # log it once, not every second
                 self._last_error = str(error)
-                LOG.error("keys not read", extra={"fields": {"reason": self._last_error}})  # noqa: TRY400 - the operator's mistake: no traceback
+                # An operator's mistake needs no traceback.
+                LOG.error("keys not read", extra={"fields": {"reason": self._last_error}})  # noqa: TRY400

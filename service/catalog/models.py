@@ -28,13 +28,13 @@ _MAX_REMEMBERED = 4096
 
 @dataclass(frozen=True, slots=True)
 class CatalogModel:
-    """A model reference understood.
+    """What a model reference means.
 
-    `model_id` is canonical (lower case; no prefix, region, cloud version; no date where the undated name is the same
-    model), `model_ref` is what came in, `provider_id` the genai-prices id of the family's provider and `host_id` of who
-    serves it. `match` is `known` where the reference is a listed name, `alias` where `rule` (names of the spelling
-    rows, joined by +) made one of it, `inferred` where only the family is known (`rule` names it last). `limits` are in
-    tokens. `price` is the row of the price list that applies, None where no list has one.
+    `model_ref` is the reference as sent. `model_id` is the canonical id: lower case, without prefix, region and cloud
+    version, and without a date when the undated name is the same model. `provider_id` is the genai-prices id of the
+    family's provider, `host_id` that of the host that serves the model. `match` is `known` for a listed name, `alias`
+    when the spelling rows in `rule` (joined by +) led to a listed name, `inferred` when only the family is known
+    (`rule` then ends with it). `limits` are in tokens. `price` is the row of the price list; None when no list has one.
     """
 
     model_id: str
@@ -47,14 +47,17 @@ class CatalogModel:
     price: PriceRow | None
     host_id: str
 
+    def __hash__(self) -> int:
+        return hash(self.model_ref)  # asked for in every count; equal models have equal references
+
     @property
     def window(self) -> int | None:
-        """Context window in tokens, None where it is not known."""
+        """Context window in tokens; None when it is not known."""
         return self.limits.window
 
     @property
     def max_output(self) -> int | None:
-        """Most output tokens of one answer, None where it is not known."""
+        """Most output tokens of one answer; None when that is not known."""
         return self.limits.max_output
 
 
