@@ -80,7 +80,7 @@ class Operation[Q](Protocol):
 
 
 class ReplyCache:
-    """Replies by the count that they tell. Counts that are alike are one object (service.counting.counter), and making
+    """Replies by the count that is in them. Counts that are alike are one object (service.counting.counter), and making
     JSON of one takes as long as counting a short text. Thread-safe."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class ReplyCache:
 
 
 MAX_REPLIES = 2_048
-"""ResponseCache of an endpoint that are kept, some 3 KB each."""
+"""Replies of an endpoint that are kept, some 3 KB each."""
 
 
 @dataclass(frozen=True, slots=True)

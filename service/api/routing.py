@@ -209,7 +209,12 @@ class RouteCache:
 
     def __init__(self, app: FastAPI) -> None:
         """Raises TypeError for a kind of route that could not be closed to callers without a key."""
-        self.routes = [_as_keyed(context.original_route) for context in iter_route_contexts(app.routes)]
+        self._app = app
+        self.read()
+
+    def read(self) -> None:
+        """Read the routes of the app again: some may have been added. Raises TypeError likewise."""
+        self.routes = [_as_keyed(context.original_route) for context in iter_route_contexts(self._app.routes)]
         self._known: dict[tuple[str, str, str], tuple[KeyedRoute, dict[str, Json]]] = {}
 
     def find(self, scope: Scope) -> tuple[KeyedRoute, dict[str, Json]] | None:
