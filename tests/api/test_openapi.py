@@ -17,9 +17,11 @@ from service.api.schemas.errors import ERROR_ANSWERS
 from service.auth.key_store import FileStore
 from service.auth.keys import SCOPES, Scope, make_key
 from service.dialects.native import QUERY_FIELDS, WIRE
-from service.dialects.registry import WIRES
+from service.dialects.registry import WIRE_PREFIXES
 from tests.support.live import ROOT
 from tests.support.web import client_of, make_app
+
+WIRES = {wire.name: wire for _, wire in WIRE_PREFIXES}
 
 OPERATIONS = (
     ("POST", "/v1/countTokens", "count_tokens"),

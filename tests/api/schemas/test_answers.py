@@ -18,7 +18,20 @@ import pytest
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from service.api.schemas import budgets, common, cost, count, errors, health, models, providers, text, tokenize, usage
+from service.api.schemas import (
+    budgets,
+    common,
+    cost,
+    count,
+    errors,
+    health,
+    merges,
+    models,
+    providers,
+    text,
+    tokenize,
+    usage,
+)
 from service.api.schemas.errors import ERROR_ANSWERS
 from service.dialects.endpoints import Wire
 from service.dialects.native import WIRE
@@ -29,7 +42,7 @@ from tests.api.schemas.asked import BAD, BUDGET_CALLS, GETS, POSTS, TOKENIZER
 from tests.support.redis_server import free_port, redis_server
 from tests.support.web import client_of, make_app
 
-MODULES = (budgets, common, cost, count, errors, health, models, providers, text, tokenize, usage)
+MODULES = (budgets, common, cost, count, errors, health, merges, models, providers, text, tokenize, usage)
 
 MODELS: Mapping[str, type[BaseModel]] = {
     name: kind for module in MODULES for name, kind in vars(module).items()
