@@ -18,12 +18,12 @@ class RenderingBuilder:
     doubts: list[Doubt] = field(default_factory=list)
     warnings: list[Warned] = field(default_factory=list)
 
-    def text(self, section: Section, text: str, edge: Edge = "open") -> None:
+    def add_text(self, section: Section, text: str, edge: Edge = "open") -> None:
         """A segment of one section; nothing for ""."""
         if text:
             self.segments.append(Segment(((section, text),), edge))
 
-    def spans(self, spans: list[tuple[Section, str]], edge: Edge = "open") -> None:
+    def add_spans(self, spans: list[tuple[Section, str]], edge: Edge = "open") -> None:
         """A segment over several sections, in order."""
         joined: list[tuple[Section, str]] = []
         for section, text in spans:
@@ -34,14 +34,14 @@ class RenderingBuilder:
         if joined:
             self.segments.append(Segment(tuple(joined), edge))
 
-    def cost(self, section: Section, tokens: int, rule: str) -> None:
+    def add_cost(self, section: Section, tokens: int, rule: str) -> None:
         if tokens:
             self.overheads.append(Overhead(section, tokens, rule))
 
-    def doubt(self, low: int, high: int, reason: str) -> None:
+    def add_doubt(self, low: int, high: int, reason: str) -> None:
         self.doubts.append(Doubt(low, high, reason))
 
-    def miss(self, path: str, kind: str, reason: str, assumed_tokens: int = 0) -> None:
+    def add_uncounted(self, path: str, kind: str, reason: str, assumed_tokens: int = 0) -> None:
         """Something the body does not tell; `assumed_tokens` must be added with `cost` by the caller."""
         self.uncounted.append(Uncounted(path, kind, reason, assumed_tokens))
 

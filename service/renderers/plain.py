@@ -78,19 +78,19 @@ class _Renderer:
             for message in self.prompt.messages:
                 self._run(Turn(0), ("messages", message.parts))
             if self.prompt.dialect == "openai.completions":
-                self.out.cost("frame", self.template.start, "start")
+                self.out.add_cost("frame", self.template.start, "start")
             return self.out.build()
-        self.out.cost("frame", self.template.start, "start")
+        self.out.add_cost("frame", self.template.start, "start")
         self._system()
         self._tools([tool for tool in self.prompt.tools if not tool.deferred])
         for message in self.prompt.messages:
             self._message(message)
         if self.first:  # a system prompt that found no user message to stand in
             self._run(self.template.user, ("system", self.first))
-        self.out.cost("frame", self.template.reply, "reply")
+        self.out.add_cost("frame", self.template.reply, "reply")
         if self.prompt.output is not None and self.prompt.output.schema is not None:
             length = len(_json(self.prompt.output.schema))
-            self.out.doubt(0, length // 2, "a host may write the schema into the prompt")
+            self.out.add_doubt(0, length // 2, "a host may write the schema into the prompt")
         return self.out.build()
 
     # ------------------------------------------------------------ system and tools
@@ -102,8 +102,8 @@ class _Renderer:
             self._system_turn(self.prompt.system)
         elif not own and (template.preamble or template.default_system):
             self._run(template.system)
-            self.out.cost("system", template.default_system, "default-system")
-        self.out.cost("system", template.preamble, "preamble")
+            self.out.add_cost("system", template.default_system, "default-system")
+        self.out.add_cost("system", template.preamble, "preamble")
 
     def _system_turn(self, parts: Sequence[Part]) -> None:
         """A turn of its own, or text that waits for the next user message."""
@@ -115,11 +115,11 @@ class _Renderer:
 
     def _tools(self, tools: Sequence[Tool]) -> None:
         if tools:
-            self.out.cost("tools", self.template.tools, "tools")
-            self.out.text("tools", _definitions(tools, self.template))
+            self.out.add_cost("tools", self.template.tools, "tools")
+            self.out.add_text("tools", _definitions(tools, self.template))
         for tool in tools:
             if tool.kind != "function":
-                self.out.miss(tool.path, tool.kind, "what a hosted tool adds to the prompt is not public")
+                self.out.add_uncounted(tool.path, tool.kind, "what a hosted tool adds to the prompt is not public")
 
     # ------------------------------------------------------------ messages
 
@@ -144,27 +144,27 @@ class _Renderer:
 
     def _run(self, turn: Turn, *groups: tuple[Section, Iterable[Part]]) -> None:
         """One turn: its text is joined over its sections; a file ends a text and begins another."""
-        self.out.cost("frame", turn.tokens, "turn")
+        self.out.add_cost("frame", turn.tokens, "turn")
         spans: list[tuple[Section, str]] = [("frame", turn.before)]
         section: Section = "messages"
         for section, parts in groups:
             text: list[str] = []
             for part in parts:
                 if isinstance(part, Media):
-                    self.out.spans([*spans, (section, "".join(text))])
+                    self.out.add_spans([*spans, (section, "".join(text))])
                     spans, text = [], []
                 text.append(self._text(part))
             body = "".join(text)
             wrapped = section == "system" and self.template.system_wrap is not None
             spans.append((section, body.strip() if self.template.trims and not wrapped else body))
-        self.out.spans([*spans, (section, turn.after)])
+        self.out.add_spans([*spans, (section, turn.after)])
 
     def _text(self, part: Part) -> str:
         """The text of a part; that of a file is written apart."""
         if isinstance(part, Text):
             return part.text
         if isinstance(part, ToolCall):
-            self.out.cost("messages", self.template.call, "call")
+            self.out.add_cost("messages", self.template.call, "call")
             return _json({"name": part.name, "arguments": part.arguments})
         if isinstance(part, Media):
             self._media(part)
@@ -175,7 +175,9 @@ class _Renderer:
             return _lines(part.source, part.title, *(text.text for text in part.parts))
         if isinstance(part, Thinking):
             if part.text:
-                self.out.doubt(0, len(part.text) // 3 + 2, "templates drop the thinking of earlier turns, hosts differ")
+                self.out.add_doubt(
+                    0, len(part.text) // 3 + 2, "templates drop the thinking of earlier turns, hosts differ"
+                )
             return ""
         if isinstance(part, ToolReference):
             tool = self.deferred.pop(part.name, None)
@@ -184,7 +186,9 @@ class _Renderer:
             return _definitions(part.tools, self.template)
         if isinstance(part, Unknown):
             text = _json(part.value)
-            self.out.miss(part.path, part.kind, "a part of this type is not known: its JSON is counted as text")
+            self.out.add_uncounted(
+                part.path, part.kind, "a part of this type is not known: its JSON is counted as text"
+            )
             return text
         value = [] if part.value is None else [part.value if isinstance(part.value, str) else _json(part.value)]
         return "".join((*value, *(self._text(inside) for inside in part.parts)))
@@ -196,11 +200,11 @@ class _Renderer:
         text = file_text(media) if media.kind in ("document", "file") else None
         if text is None:
             tokens = _bound(media)
-            self.out.cost("media", tokens, media.kind)
-            self.out.miss(media.path, media.kind, "what a host bills for files is not public: a bound", tokens)
+            self.out.add_cost("media", tokens, media.kind)
+            self.out.add_uncounted(media.path, media.kind, "what a host bills for files is not public: a bound", tokens)
         else:
-            self.out.text("media", text)
-            self.out.miss(media.path, media.kind, "its text is counted; how a host reads files is not public")
+            self.out.add_text("media", text)
+            self.out.add_uncounted(media.path, media.kind, "its text is counted; how a host reads files is not public")
 
 
 def _bound(media: Media) -> int:

@@ -99,8 +99,8 @@ def _shape(builder: RenderingBuilder, prompt: Prompt) -> tuple[list[Part], list[
                 continue
             content = part.value.get("content") if isinstance(part.value, dict) else None
             if isinstance(content, str):
-                builder.cost("messages", COMPACTION, "compaction")
-                builder.doubt(-COMPACTION // 2, COMPACTION // 2, "compaction")
+                builder.add_cost("messages", COMPACTION, "compaction")
+                builder.add_doubt(-COMPACTION // 2, COMPACTION // 2, "compaction")
                 rest = replace(messages[i], parts=parts[k + 1 :])
                 summary = Text(content, part.path)
                 return system, [Message("user", (summary,)), *([rest] if rest.parts else []), *messages[i + 1 :]]
@@ -126,10 +126,10 @@ def _write_conversation(
     writer = TurnWriter(rules, builder, declared, enabled=prompt.thinking == "enabled")
     for message, kept in zip(messages, keeps_thinking(prompt, rules, messages), strict=True):
         writer.write_message(message, keep_thinking=kept)
-    builder.cost("frame", rules.prefix, "prefix")
+    builder.add_cost("frame", rules.prefix, "prefix")
     if writer.turns and writer.turns[0].role == "assistant":
-        builder.cost("frame", ASSISTANT_FIRST, "assistant_first")
-        builder.doubt(-ASSISTANT_FIRST, ASSISTANT_FIRST, "assistant_first")
+        builder.add_cost("frame", ASSISTANT_FIRST, "assistant_first")
+        builder.add_doubt(-ASSISTANT_FIRST, ASSISTANT_FIRST, "assistant_first")
     if rules.layout == "document":
         _write_document_layout(builder, rules, writer.turns)
     else:
@@ -155,24 +155,24 @@ def _write_document_layout(builder: RenderingBuilder, rules: AnthropicRules, tur
     elif not open_end:
         runs[-1].append("\n\nAssistant:")
     for run in runs[:-1]:
-        builder.text("messages", "".join(run), "end")
-    builder.text("messages", "".join(runs[-1]), "end" if open_end and not in_result else "inside")
+        builder.add_text("messages", "".join(run), "end")
+    builder.add_text("messages", "".join(runs[-1]), "end" if open_end and not in_result else "inside")
     booked = rules.turn * len(turns) + (0 if open_end else rules.reply)
-    builder.cost("frame", booked, "turns")
-    builder.cost("messages", -booked, "turns")  # they are part of the text
+    builder.add_cost("frame", booked, "turns")
+    builder.add_cost("messages", -booked, "turns")  # they are part of the text
 
 
 def _write_turns_layout(builder: RenderingBuilder, rules: AnthropicRules, turns: Sequence[Turn]) -> None:
     """Every turn by itself, and every stretch between two special tokens."""
     for turn in turns:
-        builder.cost("frame", rules.turn, "turns")
+        builder.add_cost("frame", rules.turn, "turns")
         for text, (left, right) in zip(turn.texts(), pairwise(["start", *turn.cuts, "stop"]), strict=True):
             edge: Edge = "inside" if right == "tag" else "end" if left == "tag" else "open"
-            builder.text("messages", text, edge)
+            builder.add_text("messages", text, edge)
     if turns and turns[-1].open_result:
-        builder.cost("frame", RESULT_REPLY, "reply_after_result")
+        builder.add_cost("frame", RESULT_REPLY, "reply_after_result")
     elif not turns or turns[-1].role != "assistant":
-        builder.cost("frame", rules.reply, "reply")
+        builder.add_cost("frame", rules.reply, "reply")
 
 
 # ---------------------------------------------------------------- tools, system, switches
@@ -185,13 +185,13 @@ def _write_tools(builder: RenderingBuilder, rules: AnthropicRules, prompt: Promp
         after_result = bool(writer.turns) and writer.turns[-1].open_result
         write_tools(builder, rules, tools, prompt.tool_choice, after_result=after_result)
         if len(tools) < len(prompt.tools) or writer.additions:
-            builder.cost("tools", rules.deferred, "deferred_tools")
+            builder.add_cost("tools", rules.deferred, "deferred_tools")
     servers = prompt.options.get("mcp_servers")
     if isinstance(servers, list):
         for i, path in enumerate(servers):
             assumed = MCP_SERVER + (0 if tools or i else rules.tools.auto)
-            builder.cost("tools", assumed, "mcp_server")
-            builder.miss(str(path), "mcp_server", "its tools are listed by the provider", assumed)
+            builder.add_cost("tools", assumed, "mcp_server")
+            builder.add_uncounted(str(path), "mcp_server", "its tools are listed by the provider", assumed)
     return bool(tools)
 
 
@@ -201,19 +201,19 @@ def _write_system(
     texts = [text for part in parts if (text := _system_text(builder, part))]
     kept = [text for text in texts if not text.startswith(BILLING_HEADER)]
     if len(kept) < len(texts):
-        builder.cost("system", -1, "billing_header")
+        builder.add_cost("system", -1, "billing_header")
     if not kept:
         return False
     system = "\n\n".join(kept)
     if rules.layout == "turns":
-        builder.text("system", "\n" + system)
+        builder.add_text("system", "\n" + system)
         if any(tool.kind.startswith("tool_search") for tool in prompt.tools):
-            builder.cost("system", -1, "after_tool_search")  # 6 rows: the hidden definition ends in a line break
+            builder.add_cost("system", -1, "after_tool_search")  # 6 rows: the hidden definition ends in a line break
     elif has_tools:
-        builder.text("system", system.rstrip())
-        builder.cost("system", 1, "system_after_tools")
+        builder.add_text("system", system.rstrip())
+        builder.add_cost("system", 1, "system_after_tools")
     else:
-        builder.text("system", system)
+        builder.add_text("system", system)
     return True
 
 
@@ -221,7 +221,7 @@ def _system_text(builder: RenderingBuilder, part: Part) -> str:
     if isinstance(part, Text):
         return part.text
     kind = type(part).__name__.lower()
-    builder.miss(part.path, kind, "it cannot stand in a system prompt: counted from its text")
+    builder.add_uncounted(part.path, kind, "it cannot stand in a system prompt: counted from its text")
     return dumps(part.value) if isinstance(part, Unknown) else ""
 
 
@@ -234,22 +234,22 @@ def _write_switches(
     """
     enabled = prompt.thinking == "enabled" and rules.thinking.enabled > 0
     if enabled:
-        builder.cost("frame", rules.thinking.enabled + has_tools, "thinking")
+        builder.add_cost("frame", rules.thinking.enabled + has_tools, "thinking")
     elif prompt.thinking == "adaptive" and not has_tools:
         adaptive = rules.thinking.adaptive_system if has_system else rules.thinking.adaptive
-        builder.cost("frame", adaptive, "adaptive_thinking")
+        builder.add_cost("frame", adaptive, "adaptive_thinking")
     if prompt.output is not None and prompt.output.schema is not None:
         schema = json.dumps(prompt.output.schema, ensure_ascii=False, indent=2)
-        builder.text("schema", f"\n{schema}\n", "inside")
-        builder.cost("schema", rules.schema + (has_tools or has_system or enabled), "structured_output")
+        builder.add_text("schema", f"\n{schema}\n", "inside")
+        builder.add_cost("schema", rules.schema + (has_tools or has_system or enabled), "structured_output")
     budget = prompt.options.get("task_budget")
     if isinstance(budget, int):
-        builder.text("frame", str(budget))
-        builder.cost("frame", TASK_BUDGET + (rules.layout == "turns"), "task_budget")
-        builder.doubt(-8, 8, "task_budget")
+        builder.add_text("frame", str(budget))
+        builder.add_cost("frame", TASK_BUDGET + (rules.layout == "turns"), "task_budget")
+        builder.add_doubt(-8, 8, "task_budget")
     if any(type(part) is not Text and _cites(part) for message in prompt.messages for part in message.parts):
-        builder.cost("frame", rules.documents.citations, "citations")
-        builder.doubt(-CITATIONS_BAND, CITATIONS_BAND, "citations")
+        builder.add_cost("frame", rules.documents.citations, "citations")
+        builder.add_doubt(-CITATIONS_BAND, CITATIONS_BAND, "citations")
 
 
 def _cites(part: Part) -> bool:

@@ -68,12 +68,12 @@ def write_tools(
     forced = choice.mode in ("required", "named")
     if forced and after_result and rules.layout == "document":
         prompt -= 1
-    builder.cost("tools", prompt, "tool_prompt")
+    builder.add_cost("tools", prompt, "tool_prompt")
     if rules.tools.band:
-        builder.doubt(-rules.tools.band, rules.tools.band, "tool_prompt")
+        builder.add_doubt(-rules.tools.band, rules.tools.band, "tool_prompt")
     if choice.mode == "named" and choice.name:
-        builder.text("tools", f' "{choice.name}"', "inside")
-    builder.text("tools", "".join(definition_text(tool) for tool in tools if is_own(tool)), "inside")
+        builder.add_text("tools", f' "{choice.name}"', "inside")
+    builder.add_text("tools", "".join(definition_text(tool) for tool in tools if is_own(tool)), "inside")
     for tool in tools:
         if not is_own(tool):
             _write_hidden(builder, rules, tool)
@@ -83,13 +83,13 @@ def _write_hidden(builder: RenderingBuilder, rules: AnthropicRules, tool: Tool) 
     """A tool that the provider defines; one without a row is counted from what was sent."""
     hidden = find_definition(rules, tool.kind)
     if hidden is None:
-        builder.text("tools", dumps(dict(tool.raw)), "inside")
-        builder.miss(tool.path, "tool", "its definition is not known: counted from its text")
-        builder.doubt(0, UNKNOWN_DEFINITION, "hidden_definition")
+        builder.add_text("tools", dumps(dict(tool.raw)), "inside")
+        builder.add_uncounted(tool.path, "tool", "its definition is not known: counted from its text")
+        builder.add_doubt(0, UNKNOWN_DEFINITION, "hidden_definition")
         return
-    builder.cost("tools", hidden.tokens, "hidden_definition")
+    builder.add_cost("tools", hidden.tokens, "hidden_definition")
     if hidden.band:
-        builder.doubt(-hidden.band, hidden.band, "hidden_definition")
+        builder.add_doubt(-hidden.band, hidden.band, "hidden_definition")
 
 
 # ---------------------------------------------------------------- calls and results in the conversation

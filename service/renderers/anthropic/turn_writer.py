@@ -109,7 +109,7 @@ class TurnWriter:
     def _texts(self, parts: Sequence[Part], turn: Turn, before: Last) -> None:
         """Blocks of one message are joined by nothing; another message, or a text after calls, by a blank line."""
         if before == "image":
-            self.builder.cost("media", self.rules.images.after, "after_image")
+            self.builder.add_cost("media", self.rules.images.after, "after_image")
         elif not turn.empty and before not in ("document", "thinking", "other"):
             turn.write("\n\n")
         for part in parts:
@@ -121,7 +121,7 @@ class TurnWriter:
         if isinstance(part, Text):
             return part.text
         if isinstance(part, Unknown):
-            self.builder.miss(part.path, part.kind, "no rule is known for it: counted from its text")
+            self.builder.add_uncounted(part.path, part.kind, "no rule is known for it: counted from its text")
             return dumps(part.value)
         if isinstance(part, ToolReference):
             tool = self.tools.get(part.name)
@@ -130,12 +130,12 @@ class TurnWriter:
 
     def _block(self, part: Part, turn: Turn) -> None:
         if turn.last == "image":
-            self.builder.cost("media", self.rules.images.after, "after_image")
+            self.builder.add_cost("media", self.rules.images.after, "after_image")
         if isinstance(part, ToolAddition):
             self.additions += 1
             definitions = "".join(definition_text(tool) for tool in part.tools)
             turn.write(f"<functions>{definitions}\n</functions>")
-            self.builder.cost("tools", TOOL_ADDITION, "tool_addition")
+            self.builder.add_cost("tools", TOOL_ADDITION, "tool_addition")
             turn.last = "other"
         else:
             turn.last = self._media(part, turn)
@@ -166,18 +166,20 @@ class TurnWriter:
         for part in parts:
             hidden = hidden_thinking_tokens(part, self.rules.layout)
             if hidden:
-                self.builder.cost("messages", hidden, "hidden_thinking")
-                self.builder.miss(part.path, "thinking", "its text is not shown: counted by its length", hidden)
+                self.builder.add_cost("messages", hidden, "hidden_thinking")
+                self.builder.add_uncounted(
+                    part.path, "thinking", "its text is not shown: counted by its length", hidden
+                )
             self._thought(turn, "" if hidden else part.text)
         if self.rules.thinking.band:
-            self.builder.doubt(-self.rules.thinking.band, self.rules.thinking.band, "thinking_block")
+            self.builder.add_doubt(-self.rules.thinking.band, self.rules.thinking.band, "thinking_block")
         turn.last = "thinking"
 
     def _thought(self, turn: Turn, text: str) -> None:
         if self.rules.layout == "turns":
             turn.cut("tag")
-            self.builder.cost("messages", 2, "thinking_tags")
-            self.builder.text("messages", text)
+            self.builder.add_cost("messages", 2, "thinking_tags")
+            self.builder.add_text("messages", text)
             turn.write("\n\n")
             return
         tags = self.rules.thinking.enabled_tags if self.enabled else self.rules.thinking.adaptive_tags
@@ -191,7 +193,7 @@ class TurnWriter:
             turn.write(text)
         else:
             turn.cut("tag")
-            self.builder.cost("messages", 1, "call_tag")
+            self.builder.add_cost("messages", 1, "call_tag")
 
     def _calls(self, calls: Sequence[ToolCall], before: Last) -> None:
         turn = self._turn("assistant")
@@ -245,7 +247,7 @@ class TurnWriter:
             elif isinstance(part, Media):
                 turn.write("\n")
                 if self._media(part, turn) == "image":
-                    self.builder.cost("media", self.rules.images.in_result, "image_in_result")
+                    self.builder.add_cost("media", self.rules.images.in_result, "image_in_result")
                 turn.write("\n")
             elif isinstance(part, (Document, SearchResult)):
                 self._media(part, turn)
@@ -261,8 +263,8 @@ class TurnWriter:
         value = part.value if isinstance(part.value, dict) else {}
         content = value.get("encrypted_content")
         tokens = round(self.rules.search_rate * (len(content) if isinstance(content, str) else 0) * 3 / 4)
-        self.builder.cost("messages", tokens, "web_search_result")
-        self.builder.miss(part.path, part.kind, "its page is encrypted: counted by its length", tokens)
+        self.builder.add_cost("messages", tokens, "web_search_result")
+        self.builder.add_uncounted(part.path, part.kind, "its page is encrypted: counted by its length", tokens)
 
 
 def _kind(part: Part) -> Last:

@@ -98,11 +98,13 @@ class _Renderer:
             thoughts.add_hidden(self.out, prompt, self.rules.thoughts)
         cached = prompt.options.get("cached_content")
         if cached:
-            self.out.cost("messages", ASSUMED_CACHE, "cached_content")
-            self.out.miss("cachedContent", "cached_content", "what the cache holds is not in the body", ASSUMED_CACHE)
+            self.out.add_cost("messages", ASSUMED_CACHE, "cached_content")
+            self.out.add_uncounted(
+                "cachedContent", "cached_content", "what the cache holds is not in the body", ASSUMED_CACHE
+            )
         if self.allowance.cut:
             self.out.warnings.append(Warned("schema_references_not_written_out", "tools"))
-            self.out.miss("tools", "schema", "its references grow beyond what is written out here")
+            self.out.add_uncounted("tools", "schema", "its references grow beyond what is written out here")
         return self.out.build()
 
     # ------------------------------------------------------------ contents
@@ -119,7 +121,7 @@ class _Renderer:
 
     def _content(self, message: Message, section: Section) -> None:
         if message.role_given:
-            self.out.cost("frame", self.rules.turn, "turn")
+            self.out.add_cost("frame", self.rules.turn, "turn")
         texts: list[str] = []
         for part in message.parts:
             if isinstance(part, Text):
@@ -133,15 +135,15 @@ class _Renderer:
     def _texts(self, texts: list[str], section: Section) -> None:
         """Neighbouring texts, joined where the rules join them; `texts` is emptied."""
         if self.rules.joins_texts:
-            self.out.text(section, "".join(texts))
+            self.out.add_text(section, "".join(texts))
         else:
             for text in texts:
-                self.out.text(section, text)
+                self.out.add_text(section, text)
         texts.clear()
 
     def _part(self, part: Part, section: Section) -> None:
         if isinstance(part, Text):
-            self.out.text(section, part.text)
+            self.out.add_text(section, part.text)
         elif isinstance(part, Media):
             self._file(part, section)
         elif isinstance(part, ToolCall):
@@ -149,17 +151,17 @@ class _Renderer:
         elif isinstance(part, ToolResult):
             self._result(part, section)
         elif isinstance(part, Thinking):
-            self.out.text(section, part.text)
+            self.out.add_text(section, part.text)
         elif isinstance(part, Document):
             for text in (part.title, part.context):
-                self.out.text(section, text or "")
+                self.out.add_text(section, text or "")
             for inner in part.parts:
                 self._part(inner, section)
         elif isinstance(part, SearchResult):
             for text in (part.title, part.source, *(inner.text for inner in part.parts)):
-                self.out.text(section, text)
+                self.out.add_text(section, text)
         elif isinstance(part, ToolReference):
-            self.out.text(section, part.name)
+            self.out.add_text(section, part.name)
         elif isinstance(part, ToolAddition):
             for tool in part.tools:
                 self._tool(tool)
@@ -167,19 +169,19 @@ class _Renderer:
             self._unknown(part, section)
 
     def _unknown(self, part: Unknown, section: Section) -> None:
-        self.out.text(section, _compact(part.value))
-        self.out.miss(part.path, part.kind, "an unknown kind of part is counted from its text")
+        self.out.add_text(section, _compact(part.value))
+        self.out.add_uncounted(part.path, part.kind, "an unknown kind of part is counted from its text")
 
     def _file(self, media: Media, section: Section, *, in_result: bool = False) -> None:
         billed = self.media.bill(media, in_result=in_result)
-        self.out.text(section, billed.text or "")
+        self.out.add_text(section, billed.text or "")
         for rule, tokens in billed.costs:
-            self.out.cost("media", tokens, rule)
+            self.out.add_cost("media", tokens, rule)
         for doubt in billed.doubts:
-            self.out.doubt(doubt.low, doubt.high, doubt.reason)
+            self.out.add_doubt(doubt.low, doubt.high, doubt.reason)
         if billed.missing:
             assumed = sum(tokens for _, tokens in billed.costs)
-            self.out.miss(media.path, f"{media.kind}_file", billed.missing, assumed)
+            self.out.add_uncounted(media.path, f"{media.kind}_file", billed.missing, assumed)
 
     # ------------------------------------------------------------ calls and results
 
@@ -210,14 +212,14 @@ class _Renderer:
     def _hosted(self, path: str, kind: str, name: str, value: Json, section: Section) -> None:
         """A call or answer of a tool that Google runs: counted from its strings, which is a guess."""
         self._draw(section, walk.call(name, value))
-        self.out.miss(path, kind, "how a hosted tool's calls and answers are billed is not known")
+        self.out.add_uncounted(path, kind, "how a hosted tool's calls and answers are billed is not known")
 
     def _draw(self, section: Section, drawn: Drawn) -> None:
         for text in drawn.texts:
-            self.out.text(section, text)
-        self.out.cost(section, drawn.fixed, self.rules.style)
+            self.out.add_text(section, text)
+        self.out.add_cost(section, drawn.fixed, self.rules.style)
         if drawn.doubtful:
-            self.out.doubt(-drawn.doubtful, 0, "a boolean in a call or result may be free")
+            self.out.add_doubt(-drawn.doubtful, 0, "a boolean in a call or result may be free")
 
     # ------------------------------------------------------------ tools and output
 
@@ -226,11 +228,13 @@ class _Renderer:
             given = tool if self.native else replace(tool, schema_form="google")
             self._draw("tools", self.template.tool(given, self.rules, self.allowance))
         elif not self.native:
-            self.out.text("tools", _compact(dict(tool.raw)))
-            self.out.miss(tool.path, tool.kind, "another provider's hosted tool is counted from its definition")
+            self.out.add_text("tools", _compact(dict(tool.raw)))
+            self.out.add_uncounted(
+                tool.path, tool.kind, "another provider's hosted tool is counted from its definition"
+            )
         elif self.rules.tools_inject or tool.kind in _COSTLY:
-            self.out.doubt(0, HOSTED_DOUBT, "a hosted tool adds text when the model uses it")
-            self.out.miss(tool.path, tool.kind, "what the tool adds is known only after the model used it")
+            self.out.add_doubt(0, HOSTED_DOUBT, "a hosted tool adds text when the model uses it")
+            self.out.add_uncounted(tool.path, tool.kind, "what the tool adds is known only after the model used it")
 
     def _output(self) -> None:
         """The response schema: a Schema message is billed by style walk alone, a JSON schema by one platform."""
@@ -242,9 +246,9 @@ class _Renderer:
                 self._draw("schema", walk.response_schema(output.schema, self.rules))
         elif self.rules.schema_frame is not None:
             text = _compact(output.schema)
-            self.out.text("schema", text)
-            self.out.cost("schema", self.rules.schema_frame, "json_schema")
-            self.out.doubt(-self.rules.schema_frame, len(text) // 2, "JSON schemas on this platform: one request")
+            self.out.add_text("schema", text)
+            self.out.add_cost("schema", self.rules.schema_frame, "json_schema")
+            self.out.add_doubt(-self.rules.schema_frame, len(text) // 2, "JSON schemas on this platform: one request")
 
 
 _COSTLY = frozenset({"computerUse"})

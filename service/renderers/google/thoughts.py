@@ -23,7 +23,7 @@ def add_hidden(out: RenderingBuilder, prompt: Prompt, thoughts: Thoughts) -> Non
         for message in prompt.messages:
             for signature, _ in _signatures(message):
                 if is_streamed(signature):
-                    out.doubt(0, hidden_tokens(signature), "thoughts of a streamed answer may be billed")
+                    out.add_doubt(0, hidden_tokens(signature), "thoughts of a streamed answer may be billed")
         return
     kept: list[tuple[str, int]] = []
     for message in prompt.messages:
@@ -32,8 +32,10 @@ def add_hidden(out: RenderingBuilder, prompt: Prompt, thoughts: Thoughts) -> Non
         kept += [(path, hidden_tokens(signature)) for signature, path in _signatures(message)]
     for path, tokens in kept:
         if tokens:
-            out.cost("messages", tokens, "hidden_thoughts")
-            out.miss(path, "thought_signature", "hidden thoughts are estimated from their signature's size", tokens)
+            out.add_cost("messages", tokens, "hidden_thoughts")
+            out.add_uncounted(
+                path, "thought_signature", "hidden thoughts are estimated from their signature's size", tokens
+            )
 
 
 def hidden_tokens(signature: str) -> int:
