@@ -16,13 +16,13 @@ from typing import Literal
 
 from service.families.base import Family
 
-Style = Literal["walk", "python", "declaration", "words"]
+Style = Literal["strings", "python", "declaration", "words"]
 """How tools, calls and results are written: each string alone; Python stubs; `declaration:` blocks; their words."""
 
 Thoughts = Literal["free", "turn", "all"]
 """Which hidden thoughts (signatures) are billed again: none, those since the last user message, all."""
 
-Picture = Literal["flat", "tiles", "grid"]
+PictureRule = Literal["flat", "tiles", "grid"]
 """How a picture is billed: one price; crops plus the whole where it is the only picture; patches of its shape."""
 
 
@@ -37,8 +37,8 @@ class GoogleMedia:
     image: Mapping[str, int]
     page: Mapping[str, int]
     frame: Mapping[str, int]
-    image_rule: Picture
-    page_rule: Picture
+    image_rule: PictureRule
+    page_rule: PictureRule
     frame_rule: Literal["flat", "grid", "square"]
     page_modality: Literal["DOCUMENT", "IMAGE"]
     last_frame: bool
@@ -85,7 +85,7 @@ class GooglePlatforms:
     gemini_api: GoogleRules
     vertex: GoogleRules
 
-    def on(self, platform: str | None) -> GoogleRules:
+    def get_rules(self, platform: str | None) -> GoogleRules:
         """The rules of `vertex`, and those of the Gemini API for any other platform or none."""
         return self.vertex if platform == "vertex" else self.gemini_api
 
@@ -141,18 +141,18 @@ _API_3_IMAGE = replace(_API_3, image={**_IMAGE_3, "": 560})
 
 # ---------------------------------------------------------------- rules
 
-_API_1 = GoogleRules("gemini-1.5/gemini-api", "walk", replace(_API_2_5))
-_VERTEX_1 = GoogleRules("gemini-1.5/vertex", "walk", _VERTEX_2)
+_API_1 = GoogleRules("gemini-1.5/gemini-api", "strings", replace(_API_2_5))
+_VERTEX_1 = GoogleRules("gemini-1.5/vertex", "strings", _VERTEX_2)
 
-_API_2 = GoogleRules("gemini-2.0/gemini-api", "walk", _API_2_0)
-_VERTEX_2_0 = GoogleRules("gemini-2.0/vertex", "walk", _VERTEX_2)
+_API_2 = GoogleRules("gemini-2.0/gemini-api", "strings", _API_2_0)
+_VERTEX_2_0 = GoogleRules("gemini-2.0/vertex", "strings", _VERTEX_2)
 _V2 = GooglePlatforms(_API_2, _VERTEX_2_0)
 
 _API_2_5_RULES = GoogleRules("gemini-2.5/gemini-api", "python", _API_2_5, turn=1)
-_VERTEX_2_5_RULES = GoogleRules("gemini-2.5/vertex", "walk", _VERTEX_2, thoughts="all")
+_VERTEX_2_5_RULES = GoogleRules("gemini-2.5/vertex", "strings", _VERTEX_2, thoughts="all")
 
 _API_3_RULES = GoogleRules("gemini-3/gemini-api", "declaration", _API_3, turn=1, thoughts="turn", tools_inject=True)
-_VERTEX_3_RULES = GoogleRules("gemini-3/vertex", "walk", _VERTEX_3, schema_frame=32, tools_inject=True)
+_VERTEX_3_RULES = GoogleRules("gemini-3/vertex", "strings", _VERTEX_3, schema_frame=32, tools_inject=True)
 """The JSON response schema: one request of 3-flash-preview, 65 tokens for a schema of 33."""
 
 _API_3_5 = GoogleRules("gemini-3.5/gemini-api", "declaration", _API_3, turn=1, thoughts="all", tools_inject=True)
@@ -161,7 +161,7 @@ _VERTEX_3_5 = GoogleRules(
 )
 
 
-def _like(name: str, platforms: GooglePlatforms) -> GooglePlatforms:
+def _with_name(name: str, platforms: GooglePlatforms) -> GooglePlatforms:
     """The rules of another generation under a name of their own, so that nothing measured there is claimed here."""
     return GooglePlatforms(
         replace(platforms.gemini_api, name=f"{name}/gemini-api"), replace(platforms.vertex, name=f"{name}/vertex")
@@ -175,45 +175,45 @@ _GEMMA_4 = GooglePlatforms(replace(_API_3_RULES, media=_API_2_5), replace(_VERTE
 _V3_IMAGE = GooglePlatforms(replace(_API_3_RULES, media=_API_3_IMAGE), _VERTEX_3_RULES)
 
 
-def _row(name: str, match: str, rules: GooglePlatforms, *, inferred: bool = False) -> Family:
+def _family(name: str, match: str, rules: GooglePlatforms, *, inferred: bool = False) -> Family:
     return Family(name, "google", re.compile(match), "gemma3", "google", rules, inferred)
 
 
 FAMILIES: tuple[Family, ...] = (
     # The vocabulary of 1.x is that of Gemma 2, which is not carried: it differs by a token or two in a hundred.
-    _row(
+    _family(
         "gemini-1", r"gemini-1\.[05].*|gemini-(pro|ultra)(-vision)?|gemini-(flash|pro)-1\.5.*|learnlm-1\.5.*",
         GooglePlatforms(_API_1, _VERTEX_1),
     ),
     # Frame of 1 a content: two requests of January 2025. Types free: two requests of one suite.
-    _row(
+    _family(
         "gemini-2.0-thinking", r"gemini-2\.0-flash-thinking.*",
         GooglePlatforms(replace(_API_2, name="gemini-2.0-thinking/gemini-api", turn=1), _VERTEX_2_0),
     ),
-    _row(
+    _family(
         "gemini-2.0-exp", r"gemini-2\.0-(flash|pro)-exp.*",
         GooglePlatforms(replace(_API_2, name="gemini-2.0-exp/gemini-api", type_tokens=0), _VERTEX_2_0),
     ),
-    _row("gemini-2.0", r"gemini-(live-)?2\.0.*|learnlm-2\.0.*", _V2),
-    _row("gemini-2.5", r"gemini-(live-)?2\.5.*|gemini-robotics-er-1\.5.*", _V2_5),
-    _row("gemini-3-image", r"gemini-3-pro-image.*", _like("gemini-3-image", _V3_IMAGE)),
-    _row("gemini-3", r"gemini-3-.*", _V3),
+    _family("gemini-2.0", r"gemini-(live-)?2\.0.*|learnlm-2\.0.*", _V2),
+    _family("gemini-2.5", r"gemini-(live-)?2\.5.*|gemini-robotics-er-1\.5.*", _V2_5),
+    _family("gemini-3-image", r"gemini-3-pro-image.*", _with_name("gemini-3-image", _V3_IMAGE)),
+    _family("gemini-3", r"gemini-3-.*", _V3),
     # 3.1 on Vertex AI is unmeasured: Google's own local tokenizer puts it with 3.5, not with 3.
-    _row(
+    _family(
         "gemini-3.1", r"gemini-(live-)?3\.1.*",
-        _like("gemini-3.1", GooglePlatforms(replace(_API_3_RULES, thoughts="all"), _VERTEX_3_5)),
+        _with_name("gemini-3.1", GooglePlatforms(replace(_API_3_RULES, thoughts="all"), _VERTEX_3_5)),
     ),
-    _row("gemini-3.5", r"gemini-(live-)?3\.[2-5].*", _V3_5),
-    _row("gemini-3.6", r"gemini-(live-)?3\.[6-9].*", _like("gemini-3.6", _V3_5)),
+    _family("gemini-3.5", r"gemini-(live-)?3\.[2-5].*", _V3_5),
+    _family("gemini-3.6", r"gemini-(live-)?3\.[6-9].*", _with_name("gemini-3.6", _V3_5)),
     # Gemma on the Gemini API: one request of gemma-3-27b-it. Gemma 4's own template is the `declaration:` one; a PDF
     # of two pages was billed 516 (published answer of gemma-4-31b-it).
-    _row("gemma-3", r"gemma-3n?(-.+)?", _like("gemma-3", _V2_5)),
-    _row("gemma-4", r"gemma-4n?(-.+)?", _like("gemma-4", _GEMMA_4)),
-    _row(
+    _family("gemma-3", r"gemma-3n?(-.+)?", _with_name("gemma-3", _V2_5)),
+    _family("gemma-4", r"gemma-4n?(-.+)?", _with_name("gemma-4", _GEMMA_4)),
+    _family(
         "gemini-embedding", r"gemini-embedding-.+|(text-)?(multilingual-)?embedding-\d+|text-embedding-(004|005)"
         r"|text-multilingual-embedding-\d+|textembedding-gecko.*",
-        _like("gemini-embedding", _V2),
+        _with_name("gemini-embedding", _V2),
     ),
-    _row("gemini-4", r"gemini-4.*", _like("gemini-4", _V3_5), inferred=True),
-    _row("gemini-next", r"gemini-.+", _like("gemini-next", _V3_5), inferred=True),
+    _family("gemini-4", r"gemini-4.*", _with_name("gemini-4", _V3_5), inferred=True),
+    _family("gemini-next", r"gemini-.+", _with_name("gemini-next", _V3_5), inferred=True),
 )

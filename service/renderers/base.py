@@ -1,4 +1,4 @@
-"""Collecting a rendering piece by piece."""
+"""Collecting a rendering piece by piece: texts, fixed costs, and what is not certain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from service.types import Doubt, Edge, Overhead, Rendering, Section, Segment, Un
 
 @dataclass(slots=True)
 class RenderingBuilder:
-    """What a renderer writes into; `build` freezes it. Neighbouring spans of one section are joined."""
+    """What a renderer writes into. `build` makes the immutable Rendering of it.
+
+    `rules` is the name of the rule set. Neighbouring spans of one section are joined.
+    """
 
     rules: str
     segments: list[Segment] = field(default_factory=list)
@@ -19,12 +22,12 @@ class RenderingBuilder:
     warnings: list[Warned] = field(default_factory=list)
 
     def add_text(self, section: Section, text: str, edge: Edge = "open") -> None:
-        """A segment of one section; nothing for ""."""
+        """Add a segment of one section. An empty text adds nothing."""
         if text:
             self.segments.append(Segment(((section, text),), edge))
 
     def add_spans(self, spans: list[tuple[Section, str]], edge: Edge = "open") -> None:
-        """A segment over several sections, in order."""
+        """Add one segment that spans several sections, in their order."""
         joined: list[tuple[Section, str]] = []
         for section, text in spans:
             if joined and joined[-1][0] == section:
@@ -35,14 +38,19 @@ class RenderingBuilder:
             self.segments.append(Segment(tuple(joined), edge))
 
     def add_cost(self, section: Section, tokens: int, rule: str) -> None:
+        """Add a fixed number of tokens, which may be negative. `rule` names their reason."""
         if tokens:
             self.overheads.append(Overhead(section, tokens, rule))
 
     def add_doubt(self, low: int, high: int, reason: str) -> None:
+        """Widen the error band: the true number may be off by `low` (at most 0) to `high` tokens."""
         self.doubts.append(Doubt(low, high, reason))
 
     def add_uncounted(self, path: str, kind: str, reason: str, assumed_tokens: int = 0) -> None:
-        """Something the body does not tell; `assumed_tokens` must be added with `cost` by the caller."""
+        """List something that cannot be counted from the body.
+
+        `assumed_tokens` are only named here: the caller must add them with `add_cost`, too.
+        """
         self.uncounted.append(Uncounted(path, kind, reason, assumed_tokens))
 
     def build(self) -> Rendering:
