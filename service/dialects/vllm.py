@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog
-from service.dialects.endpoints import OBJECTS, STRING, Endpoint, Wire, schema_object
+from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.fields import as_list, as_object, as_text, wrong_type
 from service.dialects.openai.chat import read_chat
 from service.errors import InvalidRequest, ServiceError
@@ -94,7 +94,7 @@ def _answer_count(count: TokenCount) -> Json:
 # ---------------------------------------------------------------- /detokenize
 
 
-def _detokenize(value: Json) -> Json:
+def detokenize(value: Json) -> Json:
     """The text of ids; bytes that are no UTF-8 become U+FFFD. Raises InvalidRequest for ids outside the vocabulary."""
     body = as_object(value, "")
     tokenizer = _vocabulary(catalog.resolve(_model(body)).family.tokenizer)
@@ -108,69 +108,6 @@ def _detokenize(value: Json) -> Json:
             raise wrong_type(f"tokens[{i}]", "a token id", token)
     return {"prompt": tokenizer.decode_bytes(ids).decode("utf-8", "replace")}
 
-
-def _read_nothing(value: Json, params: Mapping[str, str]) -> CountRequest:
-    raise InvalidRequest("This route counts nothing.")
-
-
-# ---------------------------------------------------------------- rows
-
-_IDS = {"type": "array", "items": {"type": "integer"}}
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="vllm_tokenize",
-        paths=("/tokenize",),
-        summary="Token ids of a prompt, or the count of messages (vLLM's route)",
-        read=_read_tokenize,
-        answer=_answer_count,
-        reply=_reply_tokenize,
-        example=(
-            {"model": "gpt-4o", "prompt": "Hello, world!"},
-            {"count": 4, "max_model_len": 128_000, "tokens": [13225, 11, 2375, 0], "token_strs": None},
-        ),
-        request_schema={
-            "type": "object",
-            "required": ["model"],
-            "additionalProperties": True,
-            "properties": {
-                "model": {"type": "string"},
-                "prompt": {"type": ["string", "null"]},
-                "messages": OBJECTS,
-                "add_special_tokens": {"type": ["boolean", "null"], "default": True},
-                "return_token_strs": {"type": ["boolean", "null"], "default": False},
-            },
-        },
-        response_schema={
-            "type": "object",
-            "required": ["count", "max_model_len", "tokens"],
-            "properties": {
-                "count": {"type": "integer", "minimum": 0},
-                "max_model_len": {"type": ["integer", "null"]},
-                "tokens": {"anyOf": [_IDS, {"type": "null"}]},
-                "token_strs": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
-            },
-        },
-        wire="vllm",
-    ),
-    Endpoint(
-        name="vllm_detokenize",
-        paths=("/detokenize",),
-        summary="The text of token ids (vLLM's route)",
-        read=_read_nothing,
-        answer=_answer_count,
-        direct=_detokenize,
-        example=({"model": "gpt-4o", "tokens": [13225, 11, 2375, 0]}, {"prompt": "Hello, world!"}),
-        request_schema={
-            "type": "object",
-            "required": ["model", "tokens"],
-            "additionalProperties": True,
-            "properties": {"model": {"type": "string"}, "tokens": _IDS},
-        },
-        response_schema={"type": "object", "required": ["prompt"], "properties": {"prompt": {"type": "string"}}},
-        wire="vllm",
-    ),
-)
 
 _ERROR_TYPES: Mapping[int, str] = {
     400: "BadRequestError", 401: "UnauthorizedError", 404: "NotFoundError", 413: "RequestEntityTooLargeError",
@@ -186,8 +123,6 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"type": "integer"},
-})})
+WIRE = Wire("vllm", error_body)
 
-WIRE = Wire("vllm", error_body, _ERROR_SCHEMA)
+TOKENIZE = Endpoint(WIRE, _read_tokenize, _answer_count, _reply_tokenize)
