@@ -186,7 +186,7 @@ FAMILIES: tuple[Family, ...] = (
     _row("gpt-5.4", r"gpt-5[.]4(?:-mini|-nano|-pro|-codex|-image-2)*", GPT54_ON),
     _row("gpt-5.5", r"gpt-5[.]5(?:-pro|-codex|-cyber|-instant)*", GPT54_ON, images=PATCH_55),
     _row("gpt-5.6", r"gpt-5[.]6(?:-sol|-terra|-luna|-cyber|-pro|-codex)*", GPT54_ON, images=PATCH_56),
-    # Text of gpt-6-luna was measured by others (400 prompts: o200k_base and 6 tokens); the rest is the nearest template.
+    # Text of gpt-6-luna was measured by others (400 prompts: o200k_base and 6 tokens); the rest is the nearest template
     _row("gpt-6", r"gpt-6(?:[.]\d)?(?:-astra|-sol|-luna|-terra|-cyber|-rosalind|-pro|-mini|-nano)*", GPT54_ON,
          images=PATCH_56, inferred=True),
     _row("gpt-oss", r"gpt-oss(?:-safeguard)?(?:-\d+b)?(?:[-:][a-z0-9.-]+)?", OSS, tokenizer="o200k_harmony"),
