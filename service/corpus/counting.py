@@ -12,7 +12,7 @@ from service.corpus.batches import MAX_RECORD_BYTES, Batch, Block, Failed, Lines
 from service.corpus.totals import NO_MODEL, Failure, Totals
 from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.fields import kind_of
+from service.dialects.fields import describe_type
 from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable, TooLarge
 from service.pricing.prices import plain
@@ -154,7 +154,7 @@ class CorpusCounter:
         if isinstance(content, bytes):
             content = _decode(content)
         if not isinstance(content, str):
-            raise Unusable("wrong_type", f"not a text but {kind_of(content)}")
+            raise Unusable("wrong_type", f"not a text but {describe_type(content)}")
         return self.counter.count(self.question.base(content))
 
     def _as_request(self, content: Json) -> CountRequest:
@@ -163,7 +163,7 @@ class CorpusCounter:
         if isinstance(content, bytes):
             content = _parse(content)
         if not isinstance(content, dict):
-            raise Unusable("wrong_type", f"not a request body but {kind_of(content)}")
+            raise Unusable("wrong_type", f"not a request body but {describe_type(content)}")
         return native.read({"model": self.question.model, "request": content})
 
 
