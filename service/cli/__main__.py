@@ -2,6 +2,8 @@
 
 import sys
 
+import sys
+
 from service.cli.main import main
 
 sys.exit(main())
