@@ -56,7 +56,7 @@ def methods_json(family: Family) -> dict[str, Any]:
     rules = family.rules
     names = {getattr(each, "name", "") for each in (rules, *vars_of(rules))} | {f"openai-{getattr(rules, 'line', '')}"}
     found: dict[str, Any] = {"text": accuracy.find_text_trust(family.tokenizer).method}
-    for (rule_set, feature), trust in accuracy.class_table().items():
+    for (rule_set, feature), trust in accuracy.read_class_table().items():
         if rule_set.partition("/")[0] in names or rule_set in names:
             found.setdefault(rule_set, {})[feature] = trust.method
     return found
