@@ -1,9 +1,9 @@
-"""A user's own aliases, models, limits and prices, from a TOML file; aliases from the environment, too.
+"""The operator's own aliases, models, limits and prices, from a TOML file. Aliases may also come from the environment.
 
     [aliases]                                   # a whole name, in any case -> a name the catalog knows
     "our-chat" = "azure/gpt-4o"
 
-    [models."acme-chat-1"]                      # a model of one's own: counted like another
+    [models."acme-chat-1"]                      # your own model: counted like another
     like = "llama-3.1-8b-instruct"
     window = 32768
     max_output = 4096
@@ -12,8 +12,8 @@
     [models."gpt-4o"]                           # a listed model without `like`: only what is given changes
     prices = { input = "2.25", output = "9.00" }
 
-Prices are read as decimals, quoted or not; a bucket that is left out has no price. `[budgets]` in the same file are
-read by `service.budgets.named`.
+Prices are decimals, quoted or not. A bucket that is left out has no price. `service.budgets.named` reads `[budgets]` in
+the same file.
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ _MODEL_KEYS = ("like", "window", "max_input", "max_output", "shared_window", "pr
 
 
 class CatalogFileError(ValueError):
-    """The file cannot be used; the message names file, place and what is wanted."""
+    """The file cannot be used. The message names the file, the place in it, and what is expected there."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnModel:
-    """What a user says of a model; None keeps what is listed. `like` is whose tokenizer and template it has."""
+    """What the file says about a model. None keeps what is listed. `like` is the model whose tokenizer and template it
+    has."""
 
     like: str | None = None
     limits: Limits | None = None
@@ -61,14 +62,14 @@ class OwnModel:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What a catalog file says, by lower-case model name."""
+    """The content of a catalog file, by lower-case model name."""
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, OwnModel] = field(default_factory=dict)
 
 
 def read_overrides(path: Path) -> Overrides:
-    """The file's overrides. Raises CatalogFileError for anything that is not understood: nothing is ignored."""
+    """The overrides in the file. Raises CatalogFileError for anything unknown or invalid: nothing is ignored."""
     try:
         raw = path.read_bytes()
         tables = tomllib.loads(raw.decode("utf-8"), parse_float=Decimal)
@@ -89,7 +90,7 @@ def read_overrides(path: Path) -> Overrides:
 
 
 def read_aliases(aliases: Mapping[str, str]) -> dict[str, str]:
-    """Aliases of the environment by lower-case name. Raises CatalogFileError for an empty name."""
+    """The aliases of the environment, by lower-case name. Raises CatalogFileError for an empty name."""
     if not all(name and target for name, target in aliases.items()):
         raise CatalogFileError(f'{ALIASES_VARIABLE} must map names to model names, such as {{"our-chat": "gpt-4o"}}')
     return {name.lower(): target for name, target in aliases.items()}

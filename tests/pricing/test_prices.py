@@ -150,7 +150,7 @@ def _sample() -> list[tuple[PriceRow, dict[Bucket, int], ServiceTier]]:
     while len(found) < 100:
         row = draw.choice(rows)
         tier = draw.choice(SERVICE_TIERS)
-        rates = prices._rates(row, tier, int(AT.timestamp()) // 60)
+        rates = prices._read_rates(row, tier, int(AT.timestamp()) // 60)
         buckets: dict[Bucket, int] = {
             bucket: draw.choice([0, 1, 999, 100_001, 300_000])
             for bucket in BUCKETS if bucket in rates and bucket != "requests"
