@@ -22,7 +22,7 @@ from pathlib import Path
 from pydoc_data import topics
 
 from service.tokenizers import claude
-from service.tokenizers.claude.tokenizer import TilingTokenizer
+from service.tokenizers.claude.tokenizer import ClaudeTokenizer
 from service.tokenizers.registry import get_tokenizer
 
 RECORDED = Path(__file__).resolve().parents[1] / "tests" / "tokenizers" / "claude" / "recorded.json"
@@ -138,7 +138,7 @@ def crossover() -> None:
     for size in (25, 50, 100, 200, 400, 1_600):
         cells = []
         for text in (english()[9_000:][:size], korean()[:size]):
-            in_python = partial(tokenizer._count_normalised, count=memo.count)
+            in_python = partial(tokenizer._count_normalized, count=memo.count)
             cells += [seconds(in_python, text, 200) * 1e6, seconds(kernels.count, text, 200) * 1e6]
         print("{:>6} characters, us: English memo {:6.1f} kernel {:5.1f}, Korean memo {:6.1f} kernel {:5.1f}".format(
             size, *cells))
@@ -162,12 +162,12 @@ def threads() -> None:
         print(f"two threads, {name}, {len(text) / 1e6:.1f} MB a call: x {one / two:.2f} of one")
 
 
-def _work(tokenizer: TilingTokenizer, times: int, text: str) -> None:
+def _work(tokenizer: ClaudeTokenizer, times: int, text: str) -> None:
     for _ in range(times):
         tokenizer.count(text)
 
 
-def _work_together(tokenizer: TilingTokenizer, times: int, text: str) -> None:
+def _work_together(tokenizer: ClaudeTokenizer, times: int, text: str) -> None:
     both = [threading.Thread(target=_work, args=(tokenizer, times, text)) for _ in range(2)]
     for thread in both:
         thread.start()
@@ -175,7 +175,7 @@ def _work_together(tokenizer: TilingTokenizer, times: int, text: str) -> None:
         thread.join()
 
 
-def without_kernel(tokenizer: TilingTokenizer) -> TilingTokenizer:
+def without_kernel(tokenizer: ClaudeTokenizer) -> ClaudeTokenizer:
     tokenizer._kernels = None
     return tokenizer
 

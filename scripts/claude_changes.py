@@ -1,4 +1,4 @@
-"""What the tiling kernel may normalise by itself, character by character, derived from the twin in Python.
+"""What the tiling kernel may normalize by itself, character by character, derived from the twin in Python.
 
 `service/tokenizers/claude/normalize.py` says what becomes of a character; the Unicode database of this Python, which
 characters NFC may compose or reorder. Both are frozen into the tables. What an assigned character composes with never
@@ -12,12 +12,12 @@ from array import array
 from functools import cache
 
 from scripts.claude_facts import fact
-from service.tokenizers.claude.normalize import normalise
+from service.tokenizers.claude.normalize import normalize
 from service.tokenizers.claude.tables import CHANGES, ESCAPES
 
 HANGUL_VOWELS, HANGUL_FINALS = range(0x1161, 0x1176), range(0x11A8, 0x11C3)
 THAI_NIKHAHIT = "\u0e4d"
-"""Composes with what follows, by a rule of its own (see normalise.py)."""
+"""Composes with what follows, by a rule of its own (see normalize.py)."""
 BY_RESULT = {"": "strip", " ": "space"}
 QUOTES = {"\u2018": "quote", "\u2019": "quote", "\u201c": "double quote", "\u201d": "double quote"}
 
@@ -47,14 +47,14 @@ def is_left_alone(char: str) -> bool:
     return assigned and char not in composing() and unicodedata.normalize("NFC", char) == char
 
 
-def change_of(char: str) -> int:
+def find_change(char: str) -> int:
     """An index of CHANGES, or beyond for a higher combining class."""
     if "\ud800" <= char <= "\udfff":
         return CHANGES.index("astral")
     if char == THAI_NIKHAHIT:
         return CHANGES.index("ask")
     combining = unicodedata.combining(char)
-    becomes = normalise(char, fold_quotes=False)
+    becomes = normalize(char, fold_quotes=False)
     what = QUOTES.get(char)
     if becomes != char and (char in ESCAPES or becomes in BY_RESULT):
         what = "escape" if char in ESCAPES else BY_RESULT[becomes]
@@ -68,7 +68,7 @@ def change_of(char: str) -> int:
 
 def changes() -> bytes:
     """Of every UTF-16 unit."""
-    return bytes(change_of(chr(unit)) for unit in range(0x10000))
+    return bytes(find_change(chr(unit)) for unit in range(0x10000))
 
 
 def composed() -> array[int]:

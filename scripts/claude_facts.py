@@ -27,7 +27,7 @@ def fact(holds: bool, what: str, where: str) -> None:
         raise BrokenFact(f"{what}: {where!a}")
 
 
-def kind_of(char: str) -> str:
+def classify(char: str) -> str:
     """One of KINDS (see `tables.Characters`). Astral characters are all lone: asserted in `check_astral`."""
     if ord(char) > 0xFFFF or 0xD800 <= ord(char) <= 0xDFFF:
         return "L"
@@ -68,15 +68,15 @@ def check_pair(left: str, right: str, piece: str) -> None:
     elif left in (SHIFT_G, CAPS_G):
         fact(False, "only <bow> follows a case marker", piece)
     elif left == BOW_G:
-        fact(kind_of(right) in "WMPQN" and right != EOW_G, "<bow> opens words, punctuation and numbers", piece)
+        fact(classify(right) in "WMPQN" and right != EOW_G, "<bow> opens words, punctuation and numbers", piece)
     elif right == EOW_G:
-        fact(kind_of(left) in "WMPQN", "<eow> closes words, punctuation and numbers", piece)
+        fact(classify(left) in "WMPQN", "<eow> closes words, punctuation and numbers", piece)
     else:
         check_kinds(left, right, piece)
 
 
 def check_kinds(left: str, right: str, piece: str) -> None:
-    a, b = kind_of(left), kind_of(right)
+    a, b = classify(left), classify(right)
     if a in "WM":
         fact(b in "WM", "a word joins only itself", piece)
     elif a == "P":

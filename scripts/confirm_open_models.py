@@ -28,7 +28,7 @@ from pathlib import Path
 import tokenizers
 from rebuild_tokenizers_data import fetch_package
 
-from service.tokenizers.golden import GoldenAnswers, golden_texts, ids_digest
+from service.tokenizers.golden import GoldenAnswers, digest_ids, load_golden_texts
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.specs import TOKENIZERS
 
@@ -105,13 +105,13 @@ def main() -> int:
     parser.parse_args()
     if missing := [name for name in ("mistral_common", "sentencepiece") if find_spec(name) is None]:
         parser.error(f"not installed: {', '.join(missing)} (--help says how)")
-    texts, lines = golden_texts(), []
+    texts, lines = load_golden_texts(), []
     fingerprints = {row.name: row.fingerprint() for row in TOKENIZERS}
     with tempfile.TemporaryDirectory() as scratch:
         for name, confirm in CONFIRMATIONS.items():
             ids, source = confirm(texts, Path(scratch))
             answers = GoldenAnswers(
-                fingerprints[name], source, {"open": [len(one) for one in ids]}, [ids_digest(one) for one in ids]
+                fingerprints[name], source, {"open": [len(one) for one in ids]}, [digest_ids(one) for one in ids]
             )
             lines.append(f"  {json.dumps(name)}: {json.dumps(asdict(answers))}")
             print(f"{name:12} {source}")

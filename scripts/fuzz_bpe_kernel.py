@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 from scripts.fuzz_claude import Texts, catalogue_texts
 from service.tokenizers.bpe_kernel.kernel import KernelPool
-from service.tokenizers.bpe_kernel.tables import WordTables, of_ranks, unpack
-from service.tokenizers.bpe_kernel.tokenizer import WordTokenizer
+from service.tokenizers.bpe_kernel.tables import BpeTables, make_rank_tables, unpack
+from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 from service.tokenizers.data import read_verified
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.specs import RANK_SCHEMES
@@ -37,7 +37,7 @@ SURROUNDINGS = ("a{0}b {0}{0}1{0}", "{0}\u0301{0} {0}\u11a8.{0}\uac00{0}\u3099")
 """A code point beside letters, digits, blanks and itself; before marks and jamo that may join it, after a syllable."""
 
 
-class WordTexts(Texts):
+class BpeTexts(Texts):
     """Those of the tiling fuzzer, with what matters to these vocabularies strewn in."""
 
     def text(self) -> str:
@@ -76,17 +76,17 @@ def compare(text: str) -> Iterator[str]:
         counter.kernels = whole
 
 
-def tables_of(name: str) -> WordTables:
+def read_tables(name: str) -> BpeTables:
     if name in RANK_SCHEMES:
-        return of_ranks(RANK_SCHEMES[name], read_verified(name), {})
+        return make_rank_tables(RANK_SCHEMES[name], read_verified(name), {})
     return unpack(read_verified(f"{name}-words"))
 
 
-def _counters() -> Iterator[tuple[str, WordTokenizer, KernelPool]]:
+def _counters() -> Iterator[tuple[str, BpeTokenizer, KernelPool]]:
     for name in NAMES:
         counter = get_tokenizer(name, "fast")
-        assert isinstance(counter, WordTokenizer)
-        yield name, counter, KernelPool(tables_of(name), SMALL_BLOCK)
+        assert isinstance(counter, BpeTokenizer)
+        yield name, counter, KernelPool(read_tables(name), SMALL_BLOCK)
 
 
 COUNTERS = tuple(_counters())
@@ -100,7 +100,7 @@ def main() -> int:
     parser.add_argument("--every", action="store_true", help="every code point, in place of random texts")
     options = parser.parse_args()
     seed = random.randrange(10**6) if options.seed is None else options.seed
-    texts = iter(WordTexts(seed).text, None)
+    texts = iter(BpeTexts(seed).text, None)
     end = time.monotonic() + options.seconds
     if options.natural or options.every:
         texts = every_code_point() if options.every else catalogue_texts(int(options.natural * 1e6))

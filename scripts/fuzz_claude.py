@@ -28,7 +28,7 @@ from scripts.make_claude_tables import GENERATIONS
 from service.tokenizers.claude import tables
 from service.tokenizers.claude.kernel import KernelPool
 from service.tokenizers.claude.memo import MAX_BYTES, MemoCounter
-from service.tokenizers.claude.tokenizer import TilingTokenizer
+from service.tokenizers.claude.tokenizer import ClaudeTokenizer
 
 BLOCKS = (
     (0x21, 0x7E), (0xA0, 0x24F), (0x250, 0x2FF), (0x300, 0x36F), (0x370, 0x3FF), (0x400, 0x52F), (0x530, 0x5FF),
@@ -160,11 +160,11 @@ class Comparison:
     characters: int = 0
     size: int = 0
     differences: int = 0
-    tokenizers: dict[str, TilingTokenizer] = field(default_factory=dict)
+    tokenizers: dict[str, ClaudeTokenizer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for family in tables.FAMILIES.values():
-            tokenizer = TilingTokenizer(family)
+            tokenizer = ClaudeTokenizer(family)
             tokenizer._memo = MemoCounter(family, self.memo_bytes)
             self.tokenizers[family.name] = tokenizer
 
@@ -182,7 +182,7 @@ class Comparison:
             if self.texts % 10 == 1:
                 self._compare(f"{name} pieces", text, len(tokenizer.pieces(text)), expected)
 
-    def _check_inside(self, tokenizer: TilingTokenizer, text: str, reference: str, frame: int) -> None:
+    def _check_inside(self, tokenizer: ClaudeTokenizer, text: str, reference: str, frame: int) -> None:
         left = "" if text[0].isalnum() else "a"
         for edge in ("inside", "end"):
             right = "" if edge == "end" or text[-1].isalnum() else "a"
@@ -196,7 +196,7 @@ class Comparison:
                 print(f"DIFFERENT {what}: {got}, ctok {expected}: {text[:300]!a}", flush=True)
 
 
-def counts(tokenizer: TilingTokenizer, text: str) -> Iterator[tuple[str, int]]:
+def counts(tokenizer: ClaudeTokenizer, text: str) -> Iterator[tuple[str, int]]:
     """The count of the text by each counter that is there."""
     kernels: KernelPool | None = tokenizer._kernels
     try:

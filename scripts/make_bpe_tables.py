@@ -35,9 +35,9 @@ from service.tokenizers.bpe_kernel.tables import (
     beside_bit,
     pack,
 )
-from service.tokenizers.byte_alphabet import LETTER_OF, token_bytes_of
+from service.tokenizers.byte_alphabet import BYTE_TO_LETTER, decode_byte_level
 from service.tokenizers.data import read_verified, shipped_files
-from service.tokenizers.reference.huggingface import sentencepiece_bytes
+from service.tokenizers.reference.huggingface import decode_sentencepiece
 
 ASTRAL = "\U00010000"
 KINDS = (r"\p{Lu}\p{Lt}", r"\p{Ll}", r"\p{Lm}\p{Lo}", r"\p{M}", r"\p{N}", r"\s", r"\r\n")
@@ -87,13 +87,13 @@ def gpt2(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     assert all(token["special"] for token in content["added_tokens"])
     _, sections = merges(content["model"])
     ids = content["model"]["vocab"]
-    sections["byte_ids"] = words(ids[LETTER_OF[byte]] for byte in range(256))
+    sections["byte_ids"] = words(ids[BYTE_TO_LETTER[byte]] for byte in range(256))
     unstable = find_unstable()
     changes = dict(simple_changes(unstable))
     sections["kind_pages"], sections["kinds"] = kind_pages({*unstable}, changes)
     sections["changes"] = words(map(ord, changes)) + words([0, *accumulate(map(len, changes.values()))])
     sections["change_bytes"] = b"".join(changes.values())
-    sections |= token_bytes({number: token_bytes_of(token) for token, number in ids.items()})
+    sections |= token_bytes({number: decode_byte_level(token) for token, number in ids.items()})
     return Header("gpt2", specials, 0, ranges(ord(letter) for letter in unstable if letter < ASTRAL)), sections
 
 
@@ -181,7 +181,7 @@ def characters(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     sections["beside"], sections["beside_bits"] = beside({_as_in_text(left + right) for left, right in pairs})
     tokens = {token["content"]: token["id"] for token in content["added_tokens"] if not token["special"]}
     sections["added"], sections["added_ids"] = added(tokens)
-    sections |= token_bytes({number: sentencepiece_bytes(token) for token, number in ids.items()} | {
+    sections |= token_bytes({number: decode_sentencepiece(token) for token, number in ids.items()} | {
         number: token.encode() for token, number in tokens.items() if token not in ids
     })
     assert not any(token[flag] for token in content["added_tokens"]

@@ -27,7 +27,7 @@ from ctok.engine import char_cost
 from ctok.main import _model
 
 from scripts.claude_changes import changes, composed
-from scripts.claude_facts import check_facts, fact, kind_of, long_runs, rules, run_lengths
+from scripts.claude_facts import check_facts, classify, fact, long_runs, rules, run_lengths
 from service.tokenizers.claude.tables import CASES, FLOOR_PAGE, KINDS, NO_CODE
 
 DATA = Path(__file__).resolve().parents[1] / "service" / "tokenizers" / "claude" / "data"
@@ -47,7 +47,7 @@ MARKERS = (BOW_G, EOW_G, SHIFT_G, CAPS_G)
 # ---------------------------------------------------------------- characters
 
 
-def case_of(char: str) -> str:
+def find_case(char: str) -> str:
     if rules._is_upper(char):
         return "upper"
     if rules._is_lower(char):
@@ -56,11 +56,11 @@ def case_of(char: str) -> str:
     return "caseless" if letter else "other"
 
 
-def record_of(char: str) -> int:
-    kind = kind_of(char)
+def make_record(char: str) -> int:
+    kind = classify(char)
     record = KINDS.index(kind)
     if kind in "WM":
-        record |= CASES.index(case_of(char)) << 4
+        record |= CASES.index(find_case(char)) << 4
         record |= SEALED_OR_DECIMAL * rules._marks_like_punct(char)
     if kind == "N":
         record |= SEALED_OR_DECIMAL * (unicodedata.category(char) == "Nd")
@@ -73,7 +73,7 @@ def lower_pairs() -> list[int]:
     for code in range(0x10000):
         char = chr(code)
         lowered = rules._lower(char)
-        if kind_of(char) in "WM" and char not in (lowered, "İ"):
+        if classify(char) in "WM" and char not in (lowered, "İ"):
             fact(len(lowered) == 1 and lowered <= "\uffff", "lower case is one BMP character", char)
             pairs += [code, ord(lowered)]
     return pairs
@@ -106,7 +106,7 @@ def characters() -> File:
         "astral_alphanumerics": astral_alphanumerics(),
     }
     return header, {
-        "records": bytes(record_of(chr(code)) for code in range(0x10000)),
+        "records": bytes(make_record(chr(code)) for code in range(0x10000)),
         "changes": changes(),
         "composed": little(composed()),
         "lower": little(array("H", lower_pairs())),
@@ -165,7 +165,7 @@ def floors(family: str) -> tuple[array[int], bytes]:
     pages, cells = array("H"), bytearray()
     seen: dict[bytes, int] = {}
     for start in range(0, 0x110000, FLOOR_PAGE):
-        page = bytes(floor_of(model, chr(code)) for code in range(start, start + FLOOR_PAGE))
+        page = bytes(find_floor(model, chr(code)) for code in range(start, start + FLOOR_PAGE))
         if page not in seen:
             seen[page] = len(seen)
             cells += page
@@ -173,7 +173,7 @@ def floors(family: str) -> tuple[array[int], bytes]:
     return pages, bytes(cells)
 
 
-def floor_of(model: object, char: str) -> int:
+def find_floor(model: object, char: str) -> int:
     if char in MARKER_GLYPHS or 0xD800 <= ord(char) <= 0xDFFF:
         return 1
     return int(char_cost(model, ESCAPED_MARKER_LITERALS.get(char, char)))

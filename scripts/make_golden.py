@@ -15,7 +15,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from service.tokenizers.golden import answers_of
+from service.tokenizers.golden import compute_answers
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.specs import TOKENIZERS
 
@@ -54,7 +54,7 @@ def main() -> int:
     options = parser.parse_args()
     texts = [text * times for text, times in TEXTS]
     answers = {
-        row.name: asdict(answers_of(get_tokenizer(row.name, "reference"), texts,
+        row.name: asdict(compute_answers(get_tokenizer(row.name, "reference"), texts,
                                     f"{row.reference_package} {version(row.reference_package)}"))
         for row in TOKENIZERS if row.reference is not None and row.fast is not None
     }

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tokenizers.normalizers import NFKC
 
-from service.tokenizers.bpe_kernel.tokenizer import WordTokenizer
+from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 from service.tokenizers.registry import get_tokenizer
 
 TARGET = Path(__file__).resolve().parent.parent / "service" / "tokenizers" / "nfkc_differences.json"
@@ -29,7 +29,7 @@ BLOCK = 128
 LAST_SMALL_PLANE = 0x20000  # beyond are ideographs, tags and private use: none composes
 REFERENCE = NFKC()
 COUNTER = get_tokenizer("claude", "fast")
-FAST = COUNTER.speller if isinstance(COUNTER, WordTokenizer) else COUNTER
+FAST = COUNTER.speller if isinstance(COUNTER, BpeTokenizer) else COUNTER
 
 
 def fast_normal(text: str) -> str:

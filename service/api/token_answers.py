@@ -11,7 +11,7 @@ from service.dialects import native
 from service.errors import TooLarge
 from service.services import Services
 from service.text.tokens import Offsets, Tokens
-from service.tokenizers.normalizers import alteration_of
+from service.tokenizers.normalizers import get_normalizer
 from service.types import Json, TokenCount, Warned
 
 Warnings = tuple[Warned, ...]
@@ -63,7 +63,7 @@ def spell_out(piece: bytes) -> dict[str, Json]:
 
 
 def altered(tokens: Tokens, tokenizer: str) -> dict[str, Json]:
-    return {"altered": tokens.altered, "normaliser": list(alteration_of(tokenizer).codes)}
+    return {"altered": tokens.altered, "normaliser": list(get_normalizer(tokenizer).codes)}
 
 
 def token_item(tokens: Tokens, number: int, offsets: Offsets) -> dict[str, Json]:

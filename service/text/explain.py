@@ -11,7 +11,7 @@ from service.text.tokens import Tokens, tokens_of
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.bpe import MergeTree, merge
 from service.tokenizers.merge_rules import Chunk, MergeRules, find_rules
-from service.tokenizers.normalizers import Alteration, align
+from service.tokenizers.normalizers import Normalizer, align
 
 Algorithm = Literal["ranks", "merge_list", "tiling", "bundled"]
 Missing = Literal["tiling", "bundled", "not_reproduced"]
@@ -95,8 +95,8 @@ def explain(tokenizer: Tokenizer, text: str) -> Explanation:
 
 def _pre_tokens(rules: MergeRules, text: str) -> Iterator[PreToken]:
     """Those of the normalised text, with their places in the text as it was given."""
-    normal = rules.normalise(text)
-    places = align(text, normal, Alteration(normalise=rules.normalise))
+    normal = rules.normalize(text)
+    places = align(text, normal, Normalizer(normalize=rules.normalize))
     at = 0
     for chunk in rules.chunks(normal):
         end = at + len(chunk.text)

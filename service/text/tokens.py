@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Literal
 
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
-from service.tokenizers.normalizers import align, alteration_of
+from service.tokenizers.normalizers import align, get_normalizer
 from service.tokenizers.vocabulary import Vocabulary
 
 Unit = Literal["code_point", "utf16"]
@@ -77,7 +77,7 @@ def _in_original(
     text: str, seen: str, tokenizer: str, starts: list[int], ends: list[int]
 ) -> tuple[list[int], list[int]]:
     """Spans of characters of `seen` as spans of the `text` that became it."""
-    alignment = align(text, seen, alteration_of(tokenizer))
+    alignment = align(text, seen, get_normalizer(tokenizer))
     from_, to = alignment.starts, alignment.ends
     new_starts, new_ends = [], []
     at = 0

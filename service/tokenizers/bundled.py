@@ -19,19 +19,19 @@ import splintr
 from service.tokenizers.base import Engine
 from service.tokenizers.fast import INLINE_CHARACTERS, ChunkCache
 from service.tokenizers.splitting import cut_before_words
-from service.tokenizers.vocabulary import Vocabulary, any_of
+from service.tokenizers.vocabulary import Vocabulary, compile_alternatives
 
 
 @dataclass(frozen=True, slots=True)
 class BundledModel:
     """`added_tokens` is what the model's own post-processor adds (1 for a bos); `pieces` are the added strings that
-    always match; `normalise` is what the model's tokenizer does to text first and splintr leaves out; `marked` says
+    always match; `normalize` is what the model's tokenizer does to text first and splintr leaves out; `marked` says
     that splintr spells a blank in a token as U+2581 (it decodes whole texts rightly).
     """
 
     added_tokens: int
     pieces: tuple[str, ...] = ()
-    normalise: Callable[[str], str] | None = None
+    normalize: Callable[[str], str] | None = None
     marked: bool = False
 
 
@@ -39,8 +39,8 @@ class BundledModel:
 def _nfc() -> Callable[[str], str]:
     from tokenizers.normalizers import NFC  # noqa: PLC0415
 
-    normalise: Callable[[str], str] = NFC().normalize_str
-    return normalise
+    normalize: Callable[[str], str] = NFC().normalize_str
+    return normalize
 
 
 def to_nfc(text: str) -> str:
@@ -69,7 +69,7 @@ BUNDLED: dict[str, BundledModel] = {
     "mistral_v2": BundledModel(1),
     "mistral_v3": BundledModel(1),
     "deepseek_v3": BundledModel(1, pieces=DEEPSEEK_V3_PIECES),
-    "qwen3": BundledModel(0, pieces=QWEN3_PIECES, normalise=to_nfc),
+    "qwen3": BundledModel(0, pieces=QWEN3_PIECES, normalize=to_nfc),
     "glm4": BundledModel(2),  # [gMASK]<sop>
     "kimi": BundledModel(0),
     "phi4": BundledModel(0),
@@ -94,12 +94,12 @@ class BundledTokenizer(Vocabulary):
             name, fingerprint, {text: token for text, token in own.items() if text not in model.pieces},
             added_tokens=model.added_tokens, verified=verified,
         )
-        self._normalise = model.normalise
+        self._normalize = model.normalize
         self._marked = model.marked
         self._prefixed = self._core.family == "Spm"
         self._pieces = {text: own[text] for text in model.pieces}
-        self._piece_at = any_of(self._pieces)
-        self._matched_by_splintr = any_of(every)
+        self._piece_at = compile_alternatives(self._pieces)
+        self._matched_by_splintr = compile_alternatives(every)
         self._base = base
 
     def _ids(self, text: str) -> Sequence[int]:
@@ -115,8 +115,8 @@ class BundledTokenizer(Vocabulary):
         return self._parts(text, self._piece_at, self._pieces)
 
     def _ordinary(self, text: str) -> array[int]:
-        if self._normalise is not None:
-            text = self._normalise(text)
+        if self._normalize is not None:
+            text = self._normalize(text)
         self._cache.feed(len(text))
         if len(text) <= INLINE_CHARACTERS:
             return array("I", self._core.encode_ordinary(text))

@@ -5,15 +5,15 @@ from __future__ import annotations
 PRINTABLE = (*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1))
 """The bytes that stand for themselves; the others are shifted up to U+0100 and on, in order."""
 
-LETTER_OF = {byte: chr(byte) for byte in PRINTABLE} | {
+BYTE_TO_LETTER = {byte: chr(byte) for byte in PRINTABLE} | {
     byte: chr(256 + shift) for shift, byte in enumerate(byte for byte in range(256) if byte not in PRINTABLE)
 }
-BYTE_OF = {letter: byte for byte, letter in LETTER_OF.items()}
+LETTER_TO_BYTE = {letter: byte for byte, letter in BYTE_TO_LETTER.items()}
 
 
-def token_bytes_of(token: str) -> bytes:
+def decode_byte_level(token: str) -> bytes:
     """The bytes of a token written in the alphabet; a token with other letters (a special one) is its own UTF-8."""
     try:
-        return bytes([BYTE_OF[letter] for letter in token])
+        return bytes([LETTER_TO_BYTE[letter] for letter in token])
     except KeyError:
         return token.encode()

@@ -24,7 +24,7 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 def nfkc_strays(last: int = 0x10FFFF) -> re.Pattern[str]:
-    """Matches a code point, up to `last`, that the two engines normalise differently; made by
+    """Matches a code point, up to `last`, that the two engines normalize differently; made by
     `scripts/make_nfkc_differences.py`."""
     ranges = json.loads((files("service.tokenizers") / "nfkc_differences.json").read_bytes())
     return re.compile("[" + "".join(f"{chr(start)}-{chr(end)}" for start, end in ranges if end <= last) + "]")

@@ -34,32 +34,32 @@ class GoldenAnswers:
 
 
 @cache
-def golden_file() -> dict[str, Any]:
+def load_golden_file() -> dict[str, Any]:
     content: dict[str, Any] = json.loads((files("service.tokenizers") / "golden.json").read_bytes())
     open_models = json.loads((files("service.tokenizers") / "golden_open.json").read_bytes())
     return {"texts": content["texts"], "answers": content["answers"] | open_models}
 
 
-def golden_texts() -> list[str]:
-    return [row["text"] * row.get("times", 1) for row in golden_file()["texts"]]
+def load_golden_texts() -> list[str]:
+    return [row["text"] * row.get("times", 1) for row in load_golden_file()["texts"]]
 
 
 def find_golden_answers(name: str) -> GoldenAnswers | None:
-    row = golden_file()["answers"].get(name)
+    row = load_golden_file()["answers"].get(name)
     return None if row is None else GoldenAnswers(**row)
 
 
-def ids_digest(ids: list[int]) -> str:
+def digest_ids(ids: list[int]) -> str:
     """16 hex digits that identify a list of ids."""
     return blake2b(array("Q", ids).tobytes(), digest_size=8).hexdigest()
 
 
-def answers_of(tokenizer: Tokenizer, texts: list[str], confirmed_by: str) -> GoldenAnswers:
+def compute_answers(tokenizer: Tokenizer, texts: list[str], confirmed_by: str) -> GoldenAnswers:
     """What `tokenizer` says, in the form that is committed."""
     if isinstance(tokenizer, VocabularyTokenizer):
         all_ids = [tokenizer.encode(text) for text in texts]
         return GoldenAnswers(
-            tokenizer.fingerprint, confirmed_by, {"open": [len(ids) for ids in all_ids]}, list(map(ids_digest, all_ids))
+            tokenizer.fingerprint, confirmed_by, {"open": [len(ids) for ids in all_ids]}, list(map(digest_ids, all_ids))
         )
     counts = {edge: tokenizer.count_batch(texts, edge) for edge in EDGES}
     return GoldenAnswers("", confirmed_by, counts, [])
@@ -73,7 +73,7 @@ def find_golden_mismatch(tokenizer: Tokenizer) -> str | None:
         return None
     if expected.fingerprint not in ("", tokenizer.fingerprint):
         return f"golden answers are of revision {expected.fingerprint}, the data is {tokenizer.fingerprint}"
-    found = answers_of(tokenizer, golden_texts(), expected.confirmed_by)
+    found = compute_answers(tokenizer, load_golden_texts(), expected.confirmed_by)
     for edge, counts in expected.counts.items():
         for number, (wanted, got) in enumerate(zip(counts, found.counts[edge], strict=True)):
             if wanted != got:

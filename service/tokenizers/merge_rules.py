@@ -19,12 +19,12 @@ from typing import Any, Literal, Protocol
 import regex
 
 from service.tokenizers.bpe import Rule, merge
-from service.tokenizers.byte_alphabet import LETTER_OF, token_bytes_of
+from service.tokenizers.byte_alphabet import BYTE_TO_LETTER, decode_byte_level
 from service.tokenizers.data import read_verified
-from service.tokenizers.normalizers import alteration_of
+from service.tokenizers.normalizers import get_normalizer
 from service.tokenizers.patterns import RANK_PATTERNS
 from service.tokenizers.specs import TOKENIZERS
-from service.tokenizers.vocabulary import any_of
+from service.tokenizers.vocabulary import compile_alternatives
 
 Algorithm = Literal["ranks", "merge_list"]
 
@@ -43,7 +43,7 @@ class MergeRules(Protocol):
 
     algorithm: Algorithm
 
-    def normalise(self, text: str, /) -> str:
+    def normalize(self, text: str, /) -> str:
         """The text that is cut into pre-tokens."""
         ...
 
@@ -75,11 +75,11 @@ class RankRules:
 
     def __init__(self, ranks: Mapping[bytes, int], pattern: str) -> None:
         self._ranks = ranks
-        self._bytes_of = {rank: token for token, rank in ranks.items()}
+        self._bytes_by_rank = {rank: token for token, rank in ranks.items()}
         self._pattern = regex.compile(pattern)
         self._listed: Rule[int] = lru_cache(50_000)(self._derived)
 
-    def normalise(self, text: str) -> str:
+    def normalize(self, text: str) -> str:
         return text
 
     def chunks(self, text: str) -> Iterator[Chunk]:
@@ -92,7 +92,7 @@ class RankRules:
         return self._ranks.get(chunk.encode())
 
     def rule(self, left: int, right: int) -> tuple[int, int] | None:
-        rank = self._ranks.get(self._bytes_of[left] + self._bytes_of[right])
+        rank = self._ranks.get(self._bytes_by_rank[left] + self._bytes_by_rank[right])
         return None if rank is None else (rank, rank)
 
     def other_rule(self, left: int, right: int) -> tuple[int, int] | None:
@@ -108,7 +108,7 @@ class RankRules:
             step = self.rule(one, other)
             return step if step is not None and step < found else None
 
-        whole = self._bytes_of[left] + self._bytes_of[right]
+        whole = self._bytes_by_rank[left] + self._bytes_by_rank[right]
         tree = merge([self._ranks[bytes([byte])] for byte in whole], lower)
         return found if tree.symbols == (left, right) else None
 
@@ -119,7 +119,7 @@ class MergeListRules:
     algorithm: Algorithm = "merge_list"
 
     def __init__(
-        self, content: bytes, cut: Callable[[str], Iterator[str]], normalise: Callable[[str], str],
+        self, content: bytes, cut: Callable[[str], Iterator[str]], normalize: Callable[[str], str],
         spell: Callable[[str], bytes], *, byte_level: bool,
     ) -> None:
         found = json.loads(content)
@@ -128,15 +128,15 @@ class MergeListRules:
         self._spelled = {token: text for text, token in vocabulary.items()}
         self._added = {token["content"]: token["id"] for token in found["added_tokens"]}
         self._special = {token["content"] for token in found["added_tokens"] if token["special"]}
-        self._added_at = any_of(self._added)
+        self._added_at = compile_alternatives(self._added)
         self._cut = cut
-        self._normalise = normalise
+        self._normalize = normalize
         self._bytes = spell
         self._symbols = _byte_symbols if byte_level else self._character_symbols
         self._pairs, self._places = _pair_table(found["model"]["merges"], vocabulary)
 
-    def normalise(self, text: str) -> str:
-        return self._normalise(text)
+    def normalize(self, text: str) -> str:
+        return self._normalize(text)
 
     def chunks(self, text: str) -> Iterator[Chunk]:
         start = 0
@@ -178,7 +178,7 @@ def _each_byte(text: str) -> list[bytes]:
 
 
 def _byte_symbols(chunk: str) -> Iterator[str]:
-    return (LETTER_OF[byte] for byte in chunk.encode())
+    return (BYTE_TO_LETTER[byte] for byte in chunk.encode())
 
 
 def _pair_table(merges: list[Any], ids: Mapping[str, int]) -> tuple[array[int], array[int]]:
@@ -206,13 +206,13 @@ def _legacy_claude(name: str, data: str) -> MergeRules:
     def cut(text: str) -> Iterator[str]:
         return (text[start:end] for _, (start, end) in level.pre_tokenize_str(text))
 
-    return MergeListRules(read_verified(data), cut, alteration_of(name).normalise, token_bytes_of, byte_level=True)
+    return MergeListRules(read_verified(data), cut, get_normalizer(name).normalize, decode_byte_level, byte_level=True)
 
 
 def _gemma(name: str, data: str) -> MergeRules:
-    from service.tokenizers.reference.huggingface import sentencepiece_bytes  # noqa: PLC0415
+    from service.tokenizers.reference.huggingface import decode_sentencepiece  # noqa: PLC0415
 
-    return MergeListRules(read_verified(data), _uncut, str, sentencepiece_bytes, byte_level=False)
+    return MergeListRules(read_verified(data), _uncut, str, decode_sentencepiece, byte_level=False)
 
 
 def _uncut(text: str) -> Iterator[str]:

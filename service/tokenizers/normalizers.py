@@ -14,34 +14,34 @@ import regex
 
 
 @dataclass(frozen=True, slots=True)
-class Alteration:
-    """`codes` say, in a closed set of words, what may change. `normalise` changes a text, except that `prefix` is put
+class Normalizer:
+    """`codes` say, in a closed set of words, what may change. `normalize` changes a text, except that `prefix` is put
     in front of it once. The ids of some vocabularies mean less than the text did: that is a change, too
     (`mark_is_blank`: U+2581 and a blank are the same piece)."""
 
     codes: tuple[str, ...] = ()
-    normalise: Callable[[str], str] = str
+    normalize: Callable[[str], str] = str
     prefix: str = ""
 
 
-NONE = Alteration()
+NONE = Normalizer()
 
 
 @cache
-def _normaliser(form: str) -> Callable[[str], str]:
+def _load_normalizer(form: str) -> Callable[[str], str]:
     """By the tables that Hugging Face tokenizers carry, which are the engines'."""
     from tokenizers import normalizers  # noqa: PLC0415
 
-    normalise: Callable[[str], str] = getattr(normalizers, form)().normalize_str
-    return normalise
+    normalize: Callable[[str], str] = getattr(normalizers, form)().normalize_str
+    return normalize
 
 
 def _to_nfkc(text: str) -> str:
-    return text if text.isascii() else _normaliser("NFKC")(text)
+    return text if text.isascii() else _load_normalizer("NFKC")(text)
 
 
 def _to_nfc(text: str) -> str:
-    return text if text.isascii() else _normaliser("NFC")(text)
+    return text if text.isascii() else _load_normalizer("NFC")(text)
 
 
 def _unmarked(text: str) -> str:
@@ -49,33 +49,33 @@ def _unmarked(text: str) -> str:
 
 
 def _tiled(fold_quotes: bool) -> Callable[[str], str]:
-    def normalise(text: str) -> str:
-        from service.tokenizers.claude.normalize import normalise, restore  # noqa: PLC0415
+    def normalize(text: str) -> str:
+        from service.tokenizers.claude.normalize import normalize, restore  # noqa: PLC0415
 
-        return restore(normalise(text, fold_quotes))
-    return normalise
+        return restore(normalize(text, fold_quotes))
+    return normalize
 
 
 _CLAUDE_CODES = ("nfc", "controls_removed", "plain_spaces")
-_SENTENCEPIECE = Alteration(("blank_in_front", "mark_is_blank"), _unmarked, " ")
+_SENTENCEPIECE = Normalizer(("blank_in_front", "mark_is_blank"), _unmarked, " ")
 
-ALTERATIONS: Mapping[str, Alteration] = {
-    "claude": Alteration(("nfkc",), _to_nfkc),
-    "claude-v3": Alteration((*_CLAUDE_CODES, "plain_quotes"), _tiled(fold_quotes=True)),
-    "claude-v4.7": Alteration(_CLAUDE_CODES, _tiled(fold_quotes=False)),
-    "claude-v4.8": Alteration(_CLAUDE_CODES, _tiled(fold_quotes=False)),
-    "gemma3": Alteration(("mark_is_blank",), _unmarked),
-    "gemma4": Alteration(("mark_is_blank",), _unmarked),
+NORMALIZERS: Mapping[str, Normalizer] = {
+    "claude": Normalizer(("nfkc",), _to_nfkc),
+    "claude-v3": Normalizer((*_CLAUDE_CODES, "plain_quotes"), _tiled(fold_quotes=True)),
+    "claude-v4.7": Normalizer(_CLAUDE_CODES, _tiled(fold_quotes=False)),
+    "claude-v4.8": Normalizer(_CLAUDE_CODES, _tiled(fold_quotes=False)),
+    "gemma3": Normalizer(("mark_is_blank",), _unmarked),
+    "gemma4": Normalizer(("mark_is_blank",), _unmarked),
     "llama2": _SENTENCEPIECE,
     "mistral_v1": _SENTENCEPIECE,
     "mistral_v2": _SENTENCEPIECE,
-    "qwen3": Alteration(("nfc",), _to_nfc),
+    "qwen3": Normalizer(("nfc",), _to_nfc),
 }
 """Tokenizer -> what it changes; the others change nothing."""
 
 
-def alteration_of(tokenizer: str) -> Alteration:
-    return ALTERATIONS.get(tokenizer, NONE)
+def get_normalizer(tokenizer: str) -> Normalizer:
+    return NORMALIZERS.get(tokenizer, NONE)
 
 
 # ---------------------------------------------------------------- which character became which
@@ -104,13 +104,13 @@ class Alignment:
     ends: array[int]
 
 
-def align(text: str, seen: str, alteration: Alteration) -> Alignment:
+def align(text: str, seen: str, alteration: Normalizer) -> Alignment:
     """Where the characters of `seen`, which `text` was changed into, come from. Linear in the text.
 
     Only characters that change together are told as one; where `alteration` does not explain `seen`, all that lies
     between the first and the last difference is.
     """
-    parts = [("", alteration.prefix), *_parts(text, alteration.normalise)] if text else []
+    parts = [("", alteration.prefix), *_parts(text, alteration.normalize)] if text else []
     if "".join(made for _, made in parts) != seen:
         parts = list(_differing(text, seen))
     starts, ends = array("L"), array("L")
@@ -131,15 +131,15 @@ def align(text: str, seen: str, alteration: Alteration) -> Alignment:
     return Alignment(starts, ends)
 
 
-def _parts(text: str, normalise: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+def _parts(text: str, normalize: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """(what stood there, what became of it), in order."""
-    normalise = lru_cache(_REMEMBERED)(normalise)
+    normalize = lru_cache(_REMEMBERED)(normalize)
     for segment in _segments(text):
-        made = normalise(segment)
+        made = normalize(segment)
         if made == segment or len(segment) == 1:
             yield segment, made
             continue
-        parts = [(atom, normalise(atom)) for atom in _ATOM.findall(segment)]
+        parts = [(atom, normalize(atom)) for atom in _ATOM.findall(segment)]
         yield from parts if "".join(out for _, out in parts) == made else [(segment, made)]
 
 

@@ -14,7 +14,7 @@ from typing import cast
 
 from service.tokenizers import patterns
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
-from service.tokenizers.bpe_kernel.tables import Scheme, WordTables
+from service.tokenizers.bpe_kernel.tables import BpeTables, Scheme
 from service.tokenizers.data import DataFile, shipped_files
 from service.tokenizers.golden import find_golden_answers
 from service.tokenizers.vocabulary import Vocabulary
@@ -102,8 +102,10 @@ def _rank_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
         ranks = supply.read(row.file.tokenizer)
         return SplintrTokenizer.from_ranks(row.name, row.fingerprint(), ranks, pattern.plain_regex, pattern.specials)
 
-    def read() -> tables.WordTables:
-        return tables.of_ranks(RANK_SCHEMES[row.file.tokenizer], supply.read(row.file.tokenizer), pattern.specials)
+    def read() -> tables.BpeTables:
+        return tables.make_rank_tables(
+            RANK_SCHEMES[row.file.tokenizer], supply.read(row.file.tokenizer), pattern.specials
+        )
 
     return _by_words(row, supply, read, splintr)
 
@@ -133,15 +135,15 @@ def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
 
 
 def _by_words(
-    row: TokenizerRow, supply: Supply, read: Callable[[], WordTables], splintr: Callable[[], Vocabulary]
+    row: TokenizerRow, supply: Supply, read: Callable[[], BpeTables], splintr: Callable[[], Vocabulary]
 ) -> Tokenizer:
     """By the kernel, and where that does not run by splintr."""
-    from service.tokenizers.bpe_kernel.tokenizer import WordTokenizer  # noqa: PLC0415
+    from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer  # noqa: PLC0415
     from service.tokenizers.wasm import WasmUnavailable  # noqa: PLC0415
 
     reference = cast("Callable[[], Vocabulary]", supply.reference)
     try:
-        return WordTokenizer(row.name, row.fingerprint(), read, fast=splintr, reference=reference)
+        return BpeTokenizer(row.name, row.fingerprint(), read, fast=splintr, reference=reference)
     except WasmUnavailable as reason:
         logger.warning("tokenizer %s counts without its kernel: %s", row.name, reason)
         return splintr()

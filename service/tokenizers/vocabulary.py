@@ -29,7 +29,7 @@ class Vocabulary(ABC):
         self.added_tokens = added_tokens
         self.verified = verified
         self.specials = dict(specials)
-        self._special_at = any_of(self.specials)
+        self._special_at = compile_alternatives(self.specials)
 
     @abstractmethod
     def _ids(self, text: str) -> Sequence[int]:
@@ -106,6 +106,6 @@ class Vocabulary(ABC):
         return [self._known_bytes(token) for token in self.encode(text)]
 
 
-def any_of(strings: Iterable[str]) -> re.Pattern[str]:
+def compile_alternatives(strings: Iterable[str]) -> re.Pattern[str]:
     """Matches any of the strings: leftmost, then longest; never matches when there are none."""
     return re.compile("|".join(map(re.escape, sorted(strings, key=len, reverse=True))) or "(?!)")

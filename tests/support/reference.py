@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 
-from service.tokenizers.byte_alphabet import LETTER_OF
+from service.tokenizers.byte_alphabet import BYTE_TO_LETTER
 from service.tokenizers.splitting import WHITE_SPACE
 
 GPT2_CUTS = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
@@ -20,12 +20,12 @@ GPT2_CUTS = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+
 
 
 def merge_neighbours[Part: (str, bytes)](
-    parts: list[Part], rank_of: Callable[[Part, Part], int | None]
+    parts: list[Part], find_rank: Callable[[Part, Part], int | None]
 ) -> list[Part]:
     """Merge the two neighbours with the lowest rank, leftmost first, until no two neighbours have one."""
     while True:
         ranked = [(rank, at) for at, (left, right) in enumerate(pairwise(parts))
-                  if (rank := rank_of(left, right)) is not None]
+                  if (rank := find_rank(left, right)) is not None]
         if not ranked:
             return parts
         _, at = min(ranked)
@@ -84,7 +84,7 @@ def compile_cuts(pattern: str) -> re.Pattern[str]:
 
 
 class MergeList:
-    """A tokenizer.json with a BPE model, read the slow way: normalise, cut, merge by the list."""
+    """A tokenizer.json with a BPE model, read the slow way: normalize, cut, merge by the list."""
 
     def __init__(self, content: bytes) -> None:
         rows = json.loads(content)
@@ -122,7 +122,7 @@ class MergeList:
         if not self.byte_level:
             return self._merge(text.replace(" ", "\u2581"))
         cuts = compile_cuts(GPT2_CUTS).findall(unicodedata.normalize("NFKC", text))
-        return [token for cut in cuts for token in self._merge("".join(LETTER_OF[byte] for byte in cut.encode()))]
+        return [token for cut in cuts for token in self._merge("".join(BYTE_TO_LETTER[byte] for byte in cut.encode()))]
 
     def _merge(self, text: str) -> list[int]:
         parts = merge_neighbours(list(text), lambda left, right: self.ranks.get((left, right)))

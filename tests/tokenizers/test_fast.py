@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.tokenizers.bpe_kernel.tokenizer import WordTokenizer
+from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 from service.tokenizers.data import read_verified
 from service.tokenizers.fast import CACHE_CHARACTERS, ChunkCache, SplintrTokenizer, without_special_tokens
 from service.tokenizers.registry import get_tokenizer
@@ -20,7 +20,7 @@ def splintr(name: str) -> Vocabulary:
     """The engine of the ids, also where counts come from another one."""
     found = get_tokenizer(name, "fast")
     assert isinstance(found, Vocabulary)
-    return found.speller if isinstance(found, WordTokenizer) else found
+    return found.speller if isinstance(found, BpeTokenizer) else found
 
 
 NAMES = ["o200k_base", "o200k_harmony", "cl100k_base", "claude", "gemma3"]

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from service.tokenizers.golden import (
-    answers_of,
+    compute_answers,
+    digest_ids,
     find_golden_answers,
     find_golden_mismatch,
-    golden_file,
-    golden_texts,
-    ids_digest,
+    load_golden_file,
+    load_golden_texts,
 )
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.specs import TOKENIZERS
@@ -23,25 +23,25 @@ BOTH_ENGINES = [row.name for row in TOKENIZERS if row.reference and row.fast]
 def test_the_references_still_give_the_committed_answers(name: str) -> None:
     expected = find_golden_answers(name)
     assert expected is not None
-    assert answers_of(get_tokenizer(name, "reference"), golden_texts(), expected.confirmed_by) == expected
+    assert compute_answers(get_tokenizer(name, "reference"), load_golden_texts(), expected.confirmed_by) == expected
 
 
-@pytest.mark.parametrize("name", sorted(golden_file()["answers"]))
+@pytest.mark.parametrize("name", sorted(load_golden_file()["answers"]))
 def test_the_engine_in_use_passes(name: str) -> None:
     assert find_golden_mismatch(get_tokenizer(name)) is None
 
 
 def test_the_corpus_is_nasty_enough() -> None:
-    text = "\n".join(golden_texts())
+    text = "\n".join(load_golden_texts())
     for trap in ("🙂", "안녕", "e\u0301", "\r\n", "12345678901", "<|endoftext|>", "<bos>", "<b>", "\u3000"):
         assert trap in text
     assert " " * 1_000 in text
     assert "a" * 700 in text
-    assert any(one.endswith("\n") for one in golden_texts())
+    assert any(one.endswith("\n") for one in load_golden_texts())
 
 
 def test_a_digest_depends_on_every_id_and_on_order() -> None:
-    assert len({ids_digest(ids) for ids in ([], [1], [1, 2], [2, 1], [2**32 + 1])}) == 5
+    assert len({digest_ids(ids) for ids in ([], [1], [1, 2], [2, 1], [2**32 + 1])}) == 5
 
 
 class Skewed:

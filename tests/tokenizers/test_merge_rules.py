@@ -9,7 +9,7 @@ from service.tokenizers.patterns import RANK_PATTERNS
 MERGING = (*RANK_PATTERNS, "claude", "gemma3")
 
 
-def rules_of(name: str) -> MergeRules:
+def load_rules(name: str) -> MergeRules:
     rules = find_rules(name)
     assert rules is not None
     return rules
@@ -23,8 +23,8 @@ def test_only_tokenizers_with_rules_at_hand_have_rules(name: str) -> None:
 @pytest.mark.parametrize("name", MERGING)
 def test_pre_tokens_leave_nothing_out(name: str) -> None:
     text = "It's 12345  blanks\n\n\tand <b>토큰</b> ▁▁ 'S ?!\r\n"
-    rules = rules_of(name)
-    assert "".join(chunk.text for chunk in rules.chunks(rules.normalise(text))) == rules.normalise(text)
+    rules = load_rules(name)
+    assert "".join(chunk.text for chunk in rules.chunks(rules.normalize(text))) == rules.normalize(text)
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,19 @@ def test_pre_tokens_leave_nothing_out(name: str) -> None:
     ],
 )
 def test_each_vocabulary_has_its_own_pre_tokens(name: str, chunks: list[str]) -> None:
-    assert [chunk.text for chunk in rules_of(name).chunks("I'm CamelCase 12345 토큰화")] == chunks
+    assert [chunk.text for chunk in load_rules(name).chunks("I'm CamelCase 12345 토큰화")] == chunks
 
 
 def test_gemma_takes_added_tokens_out_first_but_no_special_ones() -> None:
-    assert [*rules_of("gemma3").chunks("a<b>c<bos>\n\n")] == [
+    assert [*load_rules("gemma3").chunks("a<b>c<bos>\n\n")] == [
         Chunk("a"), Chunk("<b>", (200, b"<b>")), Chunk("c<bos>"), Chunk("\n\n", (108, b"\n\n")),
     ]
 
 
 def test_leaves_are_bytes_or_characters_or_the_bytes_of_a_strange_one() -> None:
-    assert [piece for _, piece in rules_of("o200k_base").leaves(" 토")] == [b" ", b"\xed", b"\x86", b"\xa0"]
-    assert [piece for _, piece in rules_of("claude").leaves(" 토")] == [b" ", b"\xed", b"\x86", b"\xa0"]
-    assert [piece for _, piece in rules_of("gemma3").leaves(" 토\U0001fae9")] == [
+    assert [piece for _, piece in load_rules("o200k_base").leaves(" 토")] == [b" ", b"\xed", b"\x86", b"\xa0"]
+    assert [piece for _, piece in load_rules("claude").leaves(" 토")] == [b" ", b"\xed", b"\x86", b"\xa0"]
+    assert [piece for _, piece in load_rules("gemma3").leaves(" 토\U0001fae9")] == [
         b" ", "토".encode(), b"\xf0", b"\x9f", b"\xab", b"\xa9",
     ]
 
@@ -61,7 +61,7 @@ def ids(rules: MergeRules, text: str, *, other: bool = False) -> tuple[int, ...]
 
 
 def test_ranks_are_ids_and_places_in_a_list_are_not() -> None:
-    ranks, merges = rules_of("cl100k_base"), rules_of("claude")
+    ranks, merges = load_rules("cl100k_base"), load_rules("claude")
     [(one, _), (other, _)] = ranks.leaves("st")
     assert ranks.rule(one, other) == (267, 267)
     [(one, _), (other, _)] = merges.leaves("in")
@@ -71,7 +71,7 @@ def test_ranks_are_ids_and_places_in_a_list_are_not() -> None:
 
 def test_a_list_keeps_apart_what_ranks_join() -> None:
     """Gemma's list has the longest runs of blanks first, its ids the shortest: 36 are 31 and 5, or 16 and 20."""
-    gemma = rules_of("gemma3")
+    gemma = load_rules("gemma3")
     sizes = {token: len(piece) for count in range(1, 40) for token, piece in _spelled(gemma, " " * count)}
     assert [sizes[token] for token in ids(gemma, " " * 36)] == [31, 5]
     assert [sizes[token] for token in ids(gemma, " " * 36, other=True)] == [16, 20]
@@ -84,7 +84,7 @@ def _spelled(rules: MergeRules, text: str) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "gpt2"])
 def test_a_list_made_of_openais_ranks_does_the_same(name: str) -> None:
-    rules = rules_of(name)
+    rules = load_rules(name)
     for word in (" lowest", "tokenization", " 토크나이저", "123", "    ", "antidisestablishmentarianism", "🤖🤖"):
         assert ids(rules, word) == ids(rules, word, other=True)
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.tokenizers.normalizers import ALTERATIONS, Alteration, align, alteration_of
+from service.tokenizers.normalizers import NORMALIZERS, Normalizer, align, get_normalizer
 from service.tokenizers.registry import get_tokenizer, tokenizer_names
 from tests.support.texts import odd_texts, unhurried
 
-NFKC, NFC = alteration_of("claude"), alteration_of("qwen3")
+NFKC, NFC = get_normalizer("claude"), get_normalizer("qwen3")
 
 
-def spans(text: str, alteration: Alteration) -> list[tuple[str, int, int]]:
-    seen = alteration.prefix + alteration.normalise(text)
+def spans(text: str, alteration: Normalizer) -> list[tuple[str, int, int]]:
+    seen = alteration.prefix + alteration.normalize(text)
     found = align(text, seen, alteration)
     return list(zip(seen, found.starts, found.ends, strict=True))
 
@@ -27,11 +27,11 @@ def spans(text: str, alteration: Alteration) -> list[tuple[str, int, int]]:
 @given(text=odd_texts())
 def test_a_row_says_what_the_tokenizer_does_to_a_text(name: str, text: str) -> None:
     seen = b"".join(get_tokenizer(name).pieces(text)).decode()
-    row = alteration_of(name)
-    said = row.prefix + row.normalise(text) if text else ""
+    row = get_normalizer(name)
+    said = row.prefix + row.normalize(text) if text else ""
     # newlines at the end stand for no token of their own: the frame pays for the last ones
     assert seen.rstrip("\n") == said.rstrip("\n")
-    if name not in ALTERATIONS:
+    if name not in NORMALIZERS:
         assert seen == text
 
 
@@ -50,37 +50,37 @@ def test_what_was_taken_apart_shares_its_origin() -> None:
 
 
 def test_what_vanished_belongs_to_its_neighbour() -> None:
-    tiled = alteration_of("claude-v3")
+    tiled = get_normalizer("claude-v3")
     assert spans("a\r\nb\x01", tiled) == [("a", 0, 2), ("\n", 2, 3), ("b", 3, 5)]
     assert spans("\x01\x02a", tiled) == [("a", 0, 3)]
     assert spans("\x01\x02", tiled) == []
 
 
 def test_a_blank_in_front_comes_from_nowhere() -> None:
-    assert spans("a▁", alteration_of("llama2")) == [(" ", 0, 0), ("a", 0, 1), (" ", 1, 2)]
+    assert spans("a▁", get_normalizer("llama2")) == [(" ", 0, 0), ("a", 0, 1), (" ", 1, 2)]
 
 
 def test_an_unexplained_change_is_told_as_one() -> None:
-    found = align("one two three", "one 2 three", Alteration())
+    found = align("one two three", "one 2 three", Normalizer())
     assert (found.starts.tolist(), found.ends.tolist()) == (
         [0, 1, 2, 3, 4, *range(7, 13)], [1, 2, 3, 4, 7, *range(8, 14)],
     )
-    assert align("abc", "", Alteration()).starts.tolist() == []
+    assert align("abc", "", Normalizer()).starts.tolist() == []
 
 
 def test_what_vanished_in_front_belongs_to_all_that_changed_together() -> None:
-    row = alteration_of("claude-v3")
+    row = get_normalizer("claude-v3")
     text = "\ue000\xa0\u1161"
-    found = align(text, row.normalise(text), row)
+    found = align(text, row.normalize(text), row)
     assert (found.starts.tolist(), found.ends.tolist()) == ([0, 0], [3, 3])
 
 
-@pytest.mark.parametrize("name", ALTERATIONS)
+@pytest.mark.parametrize("name", NORMALIZERS)
 @unhurried
 @given(text=odd_texts())
 def test_places_are_in_order_and_without_holes(name: str, text: str) -> None:
-    row = alteration_of(name)
-    seen = row.prefix + row.normalise(text) if text else ""
+    row = get_normalizer(name)
+    seen = row.prefix + row.normalize(text) if text else ""
     found = align(text, seen, row)
     assert len(found.starts) == len(found.ends) == len(seen)
     if seen:
@@ -92,16 +92,16 @@ def test_places_are_in_order_and_without_holes(name: str, text: str) -> None:
 
 @unhurried
 @given(odd_texts(), st.sampled_from([NFKC, NFC]))
-def test_a_part_alone_becomes_what_it_became_in_the_text(text: str, row: Alteration) -> None:
-    seen = row.normalise(text)
+def test_a_part_alone_becomes_what_it_became_in_the_text(text: str, row: Normalizer) -> None:
+    seen = row.normalize(text)
     found = align(text, seen, row)
     for start, end in {*zip(found.starts, found.ends, strict=True)}:
         made = "".join(char for char, at in zip(seen, found.starts, strict=True) if at == start)
-        assert row.normalise(text[start:end]) == made
+        assert row.normalize(text[start:end]) == made
 
 
 @pytest.mark.parametrize("row", [NFKC, NFC], ids=["nfkc", "nfc"])
-def test_characters_that_begin_a_part_join_nothing_before_them(row: Alteration) -> None:
+def test_characters_that_begin_a_part_join_nothing_before_them(row: Normalizer) -> None:
     """Over all of Unicode: where a change reaches over two characters, both are in one part."""
     bases = ("e\u0301", "\u1100", "가", "ｶ", "ﬁ", "\u0915")
     for code in range(sys.maxunicode + 1):
@@ -109,8 +109,8 @@ def test_characters_that_begin_a_part_join_nothing_before_them(row: Alteration) 
         if unicodedata.category(char) in ("Cn", "Cs", "Co") or char.isascii():
             continue
         for base in bases:
-            seen = row.normalise(base + char)
-            if seen != row.normalise(base) + row.normalise(char):
+            seen = row.normalize(base + char)
+            if seen != row.normalize(base) + row.normalize(char):
                 assert align(base + char, seen, row).ends[-1] == len(base) + 1
                 assert align(base + char, seen, row).starts[-1] < len(base), hex(code)
 
@@ -119,7 +119,7 @@ def test_characters_that_begin_a_part_join_nothing_before_them(row: Alteration) 
 def test_long_texts_take_linear_time(unit: str) -> None:
     began = time.process_time()
     for name in ("claude", "claude-v3"):
-        row = alteration_of(name)
+        row = get_normalizer(name)
         text = unit * (200_000 // len(unit))
-        align(text, row.normalise(text), row)
+        align(text, row.normalize(text), row)
     assert time.process_time() - began < 10

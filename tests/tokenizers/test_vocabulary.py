@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from service.errors import InvalidRequest
-from service.tokenizers.vocabulary import Vocabulary, any_of
+from service.tokenizers.vocabulary import Vocabulary, compile_alternatives
 
 
 class Letters(Vocabulary):
@@ -24,12 +24,12 @@ LETTERS = Letters("letters", "0123abcd", {"<a>": 0x10FFFF, "<a><b>": 0x10FFFE})
 
 
 def test_the_longest_of_the_leftmost_strings_matches() -> None:
-    assert any_of(["<a>", "<a><b>", "x"]).findall("x<a><b><a>") == ["x", "<a><b>", "<a>"]
+    assert compile_alternatives(["<a>", "<a><b>", "x"]).findall("x<a><b><a>") == ["x", "<a><b>", "<a>"]
 
 
 def test_no_strings_match_nothing() -> None:
-    assert any_of([]).search("") is None
-    assert any_of([]).search("anything") is None
+    assert compile_alternatives([]).search("") is None
+    assert compile_alternatives([]).search("anything") is None
 
 
 def test_special_tokens_cut_the_text_before_it_is_encoded() -> None:

@@ -30,7 +30,7 @@ from service.text.explain import explain as explain_text
 from service.text.streaming import StreamDecoder
 from service.text.tokens import Offsets, Tokens, token_at, tokens_of
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
-from service.tokenizers.normalizers import alteration_of
+from service.tokenizers.normalizers import get_normalizer
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.vocabulary import Vocabulary
 from service.types import Json
@@ -111,7 +111,7 @@ def detokenize(body: bodies.DetokenizeBody, warnings: BodyWarnings, services: Sh
         raise InvalidRequest(f"{tokenizer.name} has no token ids: its vocabulary is not published.", field=field)
     pieces = _bytes_of(tokenizer, body.ids)
     whole = b"".join(pieces)
-    decoder = StreamDecoder(alteration_of(tokenizer.name).prefix)
+    decoder = StreamDecoder(get_normalizer(tokenizer.name).prefix)
     if body.pieces:
         streamed = _streamed(decoder, tokenizer, body.ids, pieces)
         rest = decoder.close()

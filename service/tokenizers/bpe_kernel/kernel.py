@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from queue import Empty, SimpleQueue
 
-from service.tokenizers.bpe_kernel.tables import ADDED_BYTES, Scheme, WordTables
+from service.tokenizers.bpe_kernel.tables import ADDED_BYTES, BpeTables, Scheme
 from service.tokenizers.wasm import Instance, Module, WasmUnavailable, errors
 
 MAX_KERNELS = min(os.cpu_count() or 1, 8)
@@ -77,7 +77,7 @@ class Kernel:
         self._encode, self._encode_normal = instance.function("encode"), instance.function("encode_normal")
 
     @classmethod
-    def build(cls, tables: WordTables, block: int = BLOCK) -> Kernel:
+    def build(cls, tables: BpeTables, block: int = BLOCK) -> Kernel:
         instance = Instance(_module())
         layout = _lay_out(tables, instance.call("heap_base"))
         instance.reserve(layout.text)
@@ -180,7 +180,7 @@ class KernelPool:
     """As many kernels of one vocabulary as count at the same time, MAX_KERNELS at most: further texts wait for one.
     Thread-safe."""
 
-    def __init__(self, tables: WordTables, block: int = BLOCK) -> None:
+    def __init__(self, tables: BpeTables, block: int = BLOCK) -> None:
         """Raises WasmUnavailable. `block` is other than the default only in tests."""
         self._errors = errors()
         try:
@@ -250,7 +250,7 @@ def _module() -> Module:
     return Module(files(__package__).joinpath("kernel.wasm").read_bytes())
 
 
-def _lay_out(tables: WordTables, start: int) -> _Layout:
+def _lay_out(tables: BpeTables, start: int) -> _Layout:
     slots = int(tables.merges * SLOTS_A_MERGE) + 1
     sizes = dict.fromkeys(_SECTIONS, 0) | {name: len(section) for name, section in tables.sections.items()}
     sizes["tokens"] = sizes.get("ranks", 0) * 3 // 4 + MARGIN  # at least what its base64 is decoded to

@@ -37,7 +37,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class WordTables:
+class BpeTables:
     """`sections` by name; a scheme has those it needs."""
 
     header: Header
@@ -65,7 +65,7 @@ def pack(header: Header, sections: Mapping[str, bytes]) -> bytes:
     return json.dumps(head, separators=(",", ":")).encode() + b"\n" + b"".join(sections.values())
 
 
-def unpack(content: bytes) -> WordTables:
+def unpack(content: bytes) -> BpeTables:
     """What is in a verified file; the sections are views of it."""
     at = content.index(b"\n") + 1
     head = json.loads(content[:at])
@@ -73,14 +73,14 @@ def unpack(content: bytes) -> WordTables:
     for name, size in head.pop("sections").items():
         sections[name] = memoryview(content)[at : at + size]
         at += size
-    return WordTables(Header(**head), sections)
+    return BpeTables(Header(**head), sections)
 
 
-def of_ranks(scheme: Scheme, ranks: bytes, specials: Mapping[str, int]) -> WordTables:
+def make_rank_tables(scheme: Scheme, ranks: bytes, specials: Mapping[str, int]) -> BpeTables:
     """Those of a `.tiktoken` file, which the kernel reads itself; only how characters are cut is ours."""
     kinds = gzip.decompress(files(__package__).joinpath("kinds.bin.gz").read_bytes())
     pages = 2 * (sys.maxunicode + 1) // PAGE
     sections = {
         "ranks": memoryview(ranks), "kind_pages": memoryview(kinds)[:pages], "kinds": memoryview(kinds)[pages:],
     }
-    return WordTables(Header(scheme, dict(specials), 0, []), sections)
+    return BpeTables(Header(scheme, dict(specials), 0, []), sections)

@@ -13,7 +13,7 @@ from itertools import accumulate
 from service.tokenizers.base import Engine
 from service.tokenizers.bpe_kernel.kernel import BLOCK, KernelPool, Unnormal
 from service.tokenizers.bpe_kernel.normalize import Normaliser
-from service.tokenizers.bpe_kernel.tables import WordTables
+from service.tokenizers.bpe_kernel.tables import BpeTables
 from service.tokenizers.golden import find_golden_mismatch
 from service.tokenizers.splitting import cut_before_words
 from service.tokenizers.vocabulary import Vocabulary
@@ -27,14 +27,14 @@ REMEMBERED = 4_096
 logger = logging.getLogger(__name__)
 
 
-class WordTokenizer(Vocabulary):
+class BpeTokenizer(Vocabulary):
     """Counts and finds ids word by word. Thread-safe. `fast` and `reference` build engines for the few texts that the
     kernel leaves; `read` reads the tables."""
 
     engine: Engine = "fast"
 
     def __init__(
-        self, name: str, fingerprint: str, read: Callable[[], WordTables], *, fast: Callable[[], Vocabulary],
+        self, name: str, fingerprint: str, read: Callable[[], BpeTables], *, fast: Callable[[], Vocabulary],
         reference: Callable[[], Vocabulary],
     ) -> None:
         """Raises WasmUnavailable where there is no kernel."""
@@ -115,7 +115,7 @@ class WordTokenizer(Vocabulary):
 class Spellings:
     """What the ids of a list of merges stand for; 2 MB for Gemma 3, so they are read when they are first asked for."""
 
-    def __init__(self, tables: WordTables) -> None:
+    def __init__(self, tables: BpeTables) -> None:
         sizes = tables.sections["token_sizes"]
         self._ends = array("I", accumulate(struct.unpack(f"<{len(sizes) // 2}H", sizes)))
         self._bytes = bytes(tables.sections["token_bytes"])

@@ -40,14 +40,14 @@ from __future__ import annotations
 
 from service.errors import TokenizerUnavailable
 from service.tokenizers.claude.tables import FAMILIES
-from service.tokenizers.claude.tokenizer import TilingTokenizer
+from service.tokenizers.claude.tokenizer import ClaudeTokenizer
 
 NAMES = tuple(FAMILIES)
 
 
-def load(name: str) -> TilingTokenizer:
+def load(name: str) -> ClaudeTokenizer:
     """A fresh tokenizer of one of NAMES; raises TokenizerUnavailable when its tables are damaged or unknown."""
     family = FAMILIES.get(name)
     if family is None:
         raise TokenizerUnavailable(f"no tiling tokenizer {name!r}; there are {', '.join(NAMES)}")
-    return TilingTokenizer(family)
+    return ClaudeTokenizer(family)

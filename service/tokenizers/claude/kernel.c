@@ -1,4 +1,4 @@
-/* Counts the tokens of a UTF-16 text: normalises it as normalise.py does, or says that it cannot (ASK), and then prices
+/* Counts the tokens of a UTF-16 text: normalises it as normalize.py does, or says that it cannot (NOT_NORMALIZED), and then prices
  * it by the same units and rules as units.py, tiler.py and memo.py.
  *
  * Freestanding C for wasm32: no library, no allocation, no recursion, no floating point. The host writes the tables and
@@ -27,7 +27,7 @@ enum { OTHER, UPPER, LOWER, CASELESS };
 enum change { KEEP, STRIP, TO_SPACE, ESCAPE, QUOTE, DOUBLE_QUOTE, ASTRAL, ASK_PYTHON, ORDERED };
 
 /* Returned for a text that only Python can normalise: composing and reordering are not done here. */
-#define ASK 0xFFFFFFFFu
+#define NOT_NORMALIZED 0xFFFFFFFFu
 
 /* The markers, as in tables.py. They never occur in a text: the normalisation replaces them. */
 enum { BOW = 0xFDD0, EOW = 0xFDD1, SHIFT = 0xFDD3, CAPS = 0xFDD4 };
@@ -275,19 +275,19 @@ static u32 newline_cost(u32 count) {
 /* ---------------------------------------------------------------- units */
 
 /* What stands on the left of a unit, as in units.py. */
-enum context { GLUED, SPACE, SEAM, FRAME };
+enum context { NO_SPACE, SPACE, OPTIONAL_SPACE, FRAME };
 
 static u32 total;
 static enum context context;
 
 /* A unit that takes no BOW: a space before it counts, the frame's BOW stands alone. */
-static void add_bare(u32 cost) { total += cost + (context == SEAM || context == FRAME); }
+static void add_bare(u32 cost) { total += cost + (context == OPTIONAL_SPACE || context == FRAME); }
 
 /* Behind a unit that wrote EOW a single space is the seam: counted only if the next unit begins with no BOW. */
 static u32 close(u32 i, int wrote_eow) {
-    context = GLUED;
+    context = NO_SPACE;
     if (!wrote_eow || !is_one_space(i)) return i;
-    context = SEAM;
+    context = OPTIONAL_SPACE;
     return i + 1;
 }
 
@@ -312,8 +312,8 @@ static u32 take_blanks(u32 i) {
         else if (blank == ' ' || blank == '\t') cost += (length + 15) / 16;
         else cost += length;
     }
-    total += cost + (context == SEAM || (context == FRAME && wants_bow));
-    context = text[i - 1] == ' ' ? SPACE : GLUED;
+    total += cost + (context == OPTIONAL_SPACE || (context == FRAME && wants_bow));
+    context = text[i - 1] == ' ' ? SPACE : NO_SPACE;
     return i;
 }
 
@@ -321,7 +321,7 @@ static u32 take_digits(u32 i) {
     u32 first = i;
     while (i < size && kind_at(i) == DIGIT) i++;
     add_bare((i - first + 2) / 3);
-    context = GLUED;
+    context = NO_SPACE;
     return i;
 }
 
@@ -331,7 +331,7 @@ static u32 take_lone(u32 i) {
         code_point = 0x10000 + ((code_point & 0x3FF) << 10) + (text[i++] & 0x3FF);
     }
     add_bare(floor_of(code_point));
-    context = GLUED;
+    context = NO_SPACE;
     return i;
 }
 
@@ -341,8 +341,8 @@ static u32 take_stretch(u32 first) {
     while (i < size && kind_at(i) >= PUNCTUATION && kind_at(i) <= ARABIC) i++;
     int lone_apostrophe = text[i - 1] == '\'' && is_word_at(i);
     int quote = lone_apostrophe && i - first == 1;
-    int bow = context == FRAME ? !quote : context != GLUED && !quote && takes_bow(first, i);
-    if (context == SEAM && !bow) total++;
+    int bow = context == FRAME ? !quote : context != NO_SPACE && !quote && takes_bow(first, i);
+    if (context == OPTIONAL_SPACE && !bow) total++;
     if (context == FRAME && quote) total++;
     begin();
     if (bow) push_unit(BOW);
@@ -367,7 +367,7 @@ EXPORT("count_normal") u32 count_normal(const u16 *given, u32 length) {
     text = given;
     size = length;
     total = 0;
-    context = tables.frame_bow ? FRAME : GLUED;
+    context = tables.frame_bow ? FRAME : NO_SPACE;
     for (u32 i = 0; i < size;) {
         switch (kind_at(i)) {
             case WORD: case MARK: i = take_word(i); break;
@@ -377,7 +377,7 @@ EXPORT("count_normal") u32 count_normal(const u16 *given, u32 length) {
             default: i = take_stretch(i);
         }
     }
-    return total + (context == SEAM);
+    return total + (context == OPTIONAL_SPACE);
 }
 
 /* ---------------------------------------------------------------- normalisation */
@@ -392,7 +392,7 @@ static int is_composed(u32 code_point) {
     return from < tables.composed_count && tables.composed[2 * from] <= code_point;
 }
 
-/* Units left of `units[0, length)`, normalised where they are; ASK if something has to be composed or reordered, is
+/* Units left of `units[0, length)`, normalised where they are; NOT_NORMALIZED if something has to be composed or reordered, is
  * half a pair, or is not known. The characters that stay are in NFC if none of them composes with what is on its left
  * and no combining class is lower than the one before it: the quick check of UAX #15, 9. It runs over what is still
  * to be stripped, too, since NFC comes first. */
@@ -407,7 +407,7 @@ static u32 normalise(u16 *units, u32 length) {
             continue;
         }
         if (change >= ORDERED) {
-            if (change < last) return ASK;
+            if (change < last) return NOT_NORMALIZED;
             units[kept++] = unit;
             last = change;
             continue;
@@ -421,24 +421,24 @@ static u32 normalise(u16 *units, u32 length) {
             case DOUBLE_QUOTE: units[kept++] = tables.fold_quotes ? '"' : unit; break;
             case ASTRAL: {
                 u16 next = i + 1 < length ? units[i + 1] : 0;
-                if (unit >= 0xDC00 || (next & 0xFC00) != 0xDC00) return ASK;
-                if (!is_composed(0x10000 + ((unit & 0x3FFu) << 10) + (next & 0x3FF))) return ASK;
+                if (unit >= 0xDC00 || (next & 0xFC00) != 0xDC00) return NOT_NORMALIZED;
+                if (!is_composed(0x10000 + ((unit & 0x3FFu) << 10) + (next & 0x3FF))) return NOT_NORMALIZED;
                 units[kept++] = unit;
                 units[kept++] = next;
                 i++;
                 break;
             }
-            default: return ASK;
+            default: return NOT_NORMALIZED;
         }
     }
     return kept;
 }
 
-/* Tokens of a text as it came, at least one unit long, or ASK. Overwrites it. As tokenizer.py's _trim and _count. */
+/* Tokens of a text as it came, at least one unit long, or NOT_NORMALIZED. Overwrites it. As tokenizer.py's _trim and _count. */
 EXPORT("count") u32 count(u16 *units, u32 length) {
     int led_by_space = units[0] == ' ';
     u32 end = normalise(units, length);
-    if (end == ASK) return ASK;
+    if (end == NOT_NORMALIZED) return NOT_NORMALIZED;
     u32 newlines = end;
     while (end && units[end - 1] == '\n') end--;
     newlines -= end;

@@ -29,8 +29,8 @@ MAX_IDLE = min(os.cpu_count() or 1, 16)
 MAX_IDLE_BYTES = 8 << 20
 """Linear memory never shrinks, so an instance that a text of more than some 3.5 million characters went through is
 dropped. A fresh one costs 1 ms."""
-ASK = -1
-"""What the kernel returns for a text that it cannot normalise: 32 bits, all set, read as a signed integer."""
+NOT_NORMALIZED = -1
+"""What the kernel returns for a text that it cannot normalize: 32 bits, all set, read as a signed integer."""
 
 
 class KernelUnavailable(Exception):
@@ -57,7 +57,7 @@ class Kernel:
         """Tokens of a text in UTF-16 (little endian), not empty; None where it must be normalised first."""
         self._instance.write(units, self._text)
         tokens = self._count(self._text, len(units) // 2)
-        return None if tokens == ASK else tokens
+        return None if tokens == NOT_NORMALIZED else tokens
 
     def count_normal(self, units: bytes) -> int:
         """The same of a normalised text, not empty, without newlines at its end."""

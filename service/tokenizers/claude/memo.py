@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from service.tokenizers.claude.tables import BOW, Family, vocabulary
 from service.tokenizers.claude.tiler import Tiler
-from service.tokenizers.claude.units import FRAME, GLUED, SEAM, Marked, Marker, unit_pattern
+from service.tokenizers.claude.units import FRAME, NO_SPACE, OPTIONAL_SPACE, Marked, Marker, unit_pattern
 
 MAX_BYTES = 16 << 20
 """Bound of the memory of one family. A full one holds some 70,000 units of usual length."""
@@ -67,7 +67,7 @@ class MemoCounter:
 
     def __init__(self, family: Family, max_bytes: int = MAX_BYTES) -> None:
         self._memo = Memo(family, max_bytes)
-        self._head = FRAME if family.frame_bow else GLUED
+        self._head = FRAME if family.frame_bow else NO_SPACE
         self._pattern = unit_pattern()
 
     def count(self, text: str) -> int:
@@ -79,7 +79,7 @@ class MemoCounter:
             costs, next_context = memo[unit]
             total += costs[context]
             context = next_context
-        return total + (context == SEAM)
+        return total + (context == OPTIONAL_SPACE)
 
     def newlines(self, count: int) -> int:
         """Tokens of a run of newlines."""

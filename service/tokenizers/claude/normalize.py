@@ -7,8 +7,8 @@ Pythons differ at most on characters that one of them does not know yet. All els
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
-from unicodedata import normalize
 
 from service.tokenizers.claude.tables import ESCAPES
 
@@ -32,7 +32,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def normalise(text: str, fold_quotes: bool) -> str:
+def normalize(text: str, fold_quotes: bool) -> str:
     """The text as it is cut: composed, without controls and private use, with plain spaces.
 
     Noncharacters U+FDD0 to U+FDD4 come back as U+E000 to U+E004 (`restore` undoes it).
@@ -44,7 +44,7 @@ def normalise(text: str, fold_quotes: bool) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError:
         text = surrogates.sub(lambda match: "\ufffd" * len(match[0]), text)
-    text = normalize("NFC", text)
+    text = unicodedata.normalize("NFC", text)
     if "\u0e4d" in text:  # Thai NIKHAHIT and SARA AA compose over controls, but not over private use
         text = controls.sub("", text).replace("\u0e4d\u0e32", "\u0e33")
     found = set(special.findall(_without_plain(text)))

@@ -7,7 +7,7 @@ import itertools
 from service.tokenizers.claude.normalize import restore
 from service.tokenizers.claude.tables import BOW, CAPS, EOW, SHIFT, Family, Vocabulary, vocabulary
 from service.tokenizers.claude.tiler import Tiler
-from service.tokenizers.claude.units import FRAME, GLUED, SEAM, Marked, Marker, unit_pattern
+from service.tokenizers.claude.units import FRAME, NO_SPACE, OPTIONAL_SPACE, Marked, Marker, unit_pattern
 
 MARKERS = frozenset((BOW, EOW, SHIFT, CAPS))
 BLANKS = frozenset(" \t\n\u3000")
@@ -23,7 +23,7 @@ class Splitter:
         self._vocabulary: Vocabulary = vocabulary(family.vocabulary)
         self._tiler = Tiler(self._vocabulary)
         self._marker = Marker(family)
-        self._head = FRAME if family.frame_bow else GLUED
+        self._head = FRAME if family.frame_bow else NO_SPACE
         self._byte_tokens = frozenset(bytes.fromhex(token) for token in self._vocabulary.byte_tokens)
 
     def split(self, text: str) -> list[bytes]:
@@ -39,14 +39,14 @@ class Splitter:
                 found = known[unit, context] = self._unit(unit, context)
             pieces += found[0]
             context = found[1]
-        return [*pieces, b" "] if context == SEAM else pieces
+        return [*pieces, b" "] if context == OPTIONAL_SPACE else pieces
 
     def _unit(self, unit: str, context: int) -> tuple[list[bytes], int]:
         """The pieces of a unit in its context, and the context it leaves."""
         marked = self._marker.mark(unit)
         if unit[0] not in BLANKS:
             return self._tiles(_stream(unit, marked, context)), marked.right
-        pieces = [b" "] * (context == SEAM) + [b""] * (context == FRAME and marked.opening == "bare")
+        pieces = [b" "] * (context == OPTIONAL_SPACE) + [b""] * (context == FRAME and marked.opening == "bare")
         return pieces + self._blanks(unit), marked.right
 
     def newlines(self, count: int) -> list[int]:
@@ -96,9 +96,9 @@ class Splitter:
 
 def _stream(unit: str, marked: Marked, context: int) -> Stream:
     """The unit as it is tiled in its context. Its own last space is the next unit's, if it wrote ⟨eow⟩."""
-    space = " " if context == SEAM else ""
+    space = " " if context == OPTIONAL_SPACE else ""
     stream: Stream = []
-    if marked.opening == "border" and context != GLUED:
+    if marked.opening == "border" and context != NO_SPACE:
         stream.append((BOW, space))
         space = ""
     elif marked.opening == "bare" and context == FRAME:

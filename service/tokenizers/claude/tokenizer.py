@@ -9,11 +9,11 @@ from service.tokenizers.base import Engine
 from service.tokenizers.claude import tables
 from service.tokenizers.claude.kernel import KernelPool, KernelUnavailable
 from service.tokenizers.claude.memo import MemoCounter
-from service.tokenizers.claude.normalize import is_changed, normalise
+from service.tokenizers.claude.normalize import is_changed, normalize
 from service.tokenizers.claude.pieces import Splitter
 from service.types import Edge
 
-MOST_REFUSED = 20_000
+MAX_REFUSED = 20_000
 """Ends of lines where a text must not be cut; after so many (10 ms) the rest stays in one part."""
 
 KERNEL_FROM = 64
@@ -23,7 +23,7 @@ crossover at 60 (45), and 10 us more for every unit that it never saw. Measured 
 bench PARTS=claude`."""
 
 
-class TilingTokenizer:
+class ClaudeTokenizer:
     """Counts Claude's content tokens: what a text adds to the frame of a message. Thread-safe.
 
     `open`: ctok's count of the text as a whole message, without the frame's 7 (claude-v3), 11 (v4.7) or 6 (v4.8)
@@ -108,7 +108,7 @@ class TilingTokenizer:
         """`text` in parts of at least `size` characters, but for the last, that `can_cut` holds between."""
         parts, done, refused = [], 0, 0
         at = text.find("\n", size)
-        while at >= 0 and refused < MOST_REFUSED:
+        while at >= 0 and refused < MAX_REFUSED:
             if self.can_cut(text[at - 1], "\n"):
                 parts.append(text[done:at])
                 done, at = at, at + size
@@ -120,7 +120,7 @@ class TilingTokenizer:
     def _trim(self, text: str) -> tuple[int, str, int]:
         """The spaces that the frame's ⟨bow⟩ stands for (0 or 1), the normalised text without them and without the
         newlines at its end, and the number of those."""
-        normal = normalise(text, self._family.fold_quotes)
+        normal = normalize(text, self._family.fold_quotes)
         body = normal.rstrip("\n")
         tail = len(normal) - len(body)
         # A space that normalisation made or laid bare is not the frame's.
@@ -132,12 +132,12 @@ class TilingTokenizer:
         if self._kernels is not None and len(text) >= self.kernel_from:
             try:
                 tokens = self._kernels.count(text)
-                return self._count_normalised(text, self._kernels.count_normal) if tokens is None else tokens
+                return self._count_normalized(text, self._kernels.count_normal) if tokens is None else tokens
             except KernelUnavailable:  # too large for this machine's memory
                 pass
-        return self._count_normalised(text, self._memo.count)
+        return self._count_normalized(text, self._memo.count)
 
-    def _count_normalised(self, text: str, count: Callable[[str], int]) -> int:
+    def _count_normalized(self, text: str, count: Callable[[str], int]) -> int:
         _, body, tail = self._trim(text)
         # The frame's own two newlines join the text's, and the last token of them is the frame's.
         total = self._memo.newlines(tail + 2) - 1 if tail else 0

@@ -14,7 +14,7 @@ from functools import cache
 
 from service.tokenizers.claude.tables import BOW, CAPS, EOW, SHIFT, Characters, Family, characters
 
-GLUED, SPACE, SEAM, FRAME = range(4)
+NO_SPACE, SPACE, OPTIONAL_SPACE, FRAME = range(4)
 """What stands on the left of a unit: no space; a space that is counted; a space after ⟨eow⟩ that is counted only if
 the unit does not begin with ⟨bow⟩; the frame's ⟨bow⟩."""
 
@@ -28,7 +28,7 @@ class Marked:
     `body` is the text with its markers, but without the ⟨bow⟩ that only a space or the frame gives. `opening` says
     what happens on the left: `word` the body brings its own ⟨bow⟩; `border` it takes one from a space or the frame;
     `bare` it takes none, so the frame's stands before it; `quote` none, and the frame's becomes a space; `blank` none
-    is needed. `right` is the context of the next unit; with SPACE or GLUED the body holds all that counts.
+    is needed. `right` is the context of the next unit; with SPACE or NO_SPACE the body holds all that counts.
     """
 
     body: str
@@ -71,14 +71,14 @@ class Marker:
         """The marked form of one match of `unit_pattern`."""
         kind = self._characters.kind(unit[0])
         if kind == "S":
-            return Marked(unit, "blank" if unit[0] == " " else "bare", SPACE if unit[-1] == " " else GLUED)
+            return Marked(unit, "blank" if unit[0] == " " else "bare", SPACE if unit[-1] == " " else NO_SPACE)
         if kind in "DL":
-            return Marked(unit, "bare", GLUED)
+            return Marked(unit, "bare", NO_SPACE)
         text, spaced = (unit[:-1], True) if unit[-1] == " " else (unit, False)
         if kind == "W":
-            return Marked(self.word(text), "word", SEAM if spaced else GLUED)
+            return Marked(self.word(text), "word", OPTIONAL_SPACE if spaced else NO_SPACE)
         if kind == "M":
-            return Marked(BOW + text + EOW, "word", SEAM if spaced else GLUED)
+            return Marked(BOW + text + EOW, "word", OPTIONAL_SPACE if spaced else NO_SPACE)
         return self._stretch(text, spaced)
 
     def word(self, word: str) -> str:
@@ -108,11 +108,11 @@ class Marker:
         if word:
             opening = "quote" if stretch == "'" else opening
             body = self._apostrophe(stretch, kinds[:end], word)
-            return Marked(body, opening, SEAM if spaced else GLUED)
+            return Marked(body, opening, OPTIONAL_SPACE if spaced else NO_SPACE)
         if not spaced:
-            return Marked(text, opening, GLUED)
+            return Marked(text, opening, NO_SPACE)
         if self._takes_eow(text, kinds):
-            return Marked(text + EOW, opening, SEAM)
+            return Marked(text + EOW, opening, OPTIONAL_SPACE)
         return Marked(text + " ", opening, SPACE)
 
     def _apostrophe(self, stretch: str, kinds: list[str], word: str) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import tokenizers
 
 from service.tokenizers.base import Engine
-from service.tokenizers.byte_alphabet import token_bytes_of
+from service.tokenizers.byte_alphabet import decode_byte_level
 from service.tokenizers.surrogates import repair_surrogates
 from service.tokenizers.vocabulary import Vocabulary
 
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 
 
-def sentencepiece_bytes(token: str) -> bytes:
+def decode_sentencepiece(token: str) -> bytes:
     """The bytes of a SentencePiece token: a byte token is its byte, U+2581 is a blank."""
     byte = BYTE_TOKEN.fullmatch(token)
     return bytes([int(byte.group(1), 16)]) if byte else token.replace("\u2581", " ").encode()
@@ -38,7 +38,7 @@ class MergeBpe(Vocabulary):
             {token.content: number for number, token in added.items() if token.special},
             added_tokens=self._tokenizer.num_special_tokens_to_add(is_pair=False),
         )
-        self._bytes_of = token_bytes_of if "ByteLevel" in str(self._tokenizer.decoder) else sentencepiece_bytes
+        self._decode = decode_byte_level if "ByteLevel" in str(self._tokenizer.decoder) else decode_sentencepiece
 
     def _ids(self, text: str) -> Sequence[int]:
         ids: list[int] = self._encode_all([text])[0].ids
@@ -59,4 +59,4 @@ class MergeBpe(Vocabulary):
         if not 0 <= token < 2**32:
             return None
         text = self._tokenizer.id_to_token(token)
-        return None if text is None else self._bytes_of(text)
+        return None if text is None else self._decode(text)

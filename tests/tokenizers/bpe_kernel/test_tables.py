@@ -16,10 +16,10 @@ from scripts.make_bpe_tables import added, derive, tiktoken_kinds
 from service.tokenizers.bpe_kernel.tables import (
     ADDED_BYTES,
     PAGE,
+    BpeTables,
     Header,
-    WordTables,
     beside_bit,
-    of_ranks,
+    make_rank_tables,
     pack,
     unpack,
 )
@@ -28,7 +28,7 @@ from service.tokenizers.data import read_verified, shipped_files
 GEMMA, CLAUDE = (unpack(read_verified(f"{name}-words")) for name in ("gemma3", "claude"))
 
 
-def numbers(tables: WordTables, section: str) -> tuple[int, ...]:
+def numbers(tables: BpeTables, section: str) -> tuple[int, ...]:
     content = tables.sections[section]
     return struct.unpack(f"<{len(content) // 4}I", content)
 
@@ -44,7 +44,7 @@ def test_gemmas_tables_are_derived_from_its_json() -> None:
 
 
 @pytest.mark.parametrize(("name", "tables"), [("gemma3", GEMMA), ("claude", CLAUDE)])
-def test_merges_are_those_of_the_json(name: str, tables: WordTables) -> None:
+def test_merges_are_those_of_the_json(name: str, tables: BpeTables) -> None:
     model = source(name)["model"]
     ids = model["vocab"]
     pairs = [row.split(" ") if isinstance(row, str) else row for row in model["merges"]]
@@ -86,7 +86,7 @@ def test_kinds_are_how_hugging_face_cuts() -> None:
 
 
 def test_openais_kinds_are_how_tiktoken_reads_the_classes_of_its_patterns() -> None:
-    tables = of_ranks("o200k", b"", {})
+    tables = make_rank_tables("o200k", b"", {})
     assert bytes(tables.sections["kind_pages"]) + bytes(tables.sections["kinds"]) == tiktoken_kinds()
     pages = struct.unpack(f"<{len(tables.sections['kind_pages']) // 2}H", tables.sections["kind_pages"])
     letters = "A\u01c5a\u02b0\uac00\u0301\u00bd \u3000\r\n!\u20ac"

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.fuzz_bpe_kernel import SURROUNDINGS, WordTexts, compare, tables_of
+from scripts.fuzz_bpe_kernel import SURROUNDINGS, BpeTexts, compare, read_tables
 from service.errors import TokenizerUnavailable
 from service.tokenizers import wasm
 from service.tokenizers.bpe_kernel.kernel import BLOCK, MAX_KERNELS, KernelPool
-from service.tokenizers.bpe_kernel.tokenizer import WordTokenizer
+from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 from service.tokenizers.data import read_verified
 from service.tokenizers.fast import SplintrTokenizer
 from service.tokenizers.reference.huggingface import MergeBpe
@@ -31,9 +31,9 @@ PROSE = "It's 42 o'clock; the WIRED foxes — 漢字 and ½ — don't care: 안�
 ANY_TEXT = st.one_of(TEXTS, BLANK_TEXTS, st.text(st.characters(codec="utf-8")), st.text(st.characters(codec=None)))
 
 
-def counter(name: str) -> WordTokenizer:
+def counter(name: str) -> BpeTokenizer:
     found = get_tokenizer(name)
-    assert isinstance(found, WordTokenizer)
+    assert isinstance(found, BpeTokenizer)
     return found
 
 
@@ -44,7 +44,7 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def small_blocks(name: str, block: int) -> KernelPool:
-    return KernelPool(tables_of(name), block)
+    return KernelPool(read_tables(name), block)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,7 +69,7 @@ def test_ids_mean_what_they_mean_to_the_reference(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_texts_of_the_fuzzer_are_counted_as_by_the_reference_whole_and_in_blocks(seed: int) -> None:
-    texts = WordTexts(seed)
+    texts = BpeTexts(seed)
     for _ in range(150):
         assert list(compare(texts.text())) == []
 
@@ -147,7 +147,7 @@ def test_words_that_share_a_slot_do_not_share_a_count() -> None:
 
 def test_splintr_is_loaded_for_what_the_kernel_leaves_and_not_before() -> None:
     fresh = Registry().get("claude")
-    assert isinstance(fresh, WordTokenizer)
+    assert isinstance(fresh, BpeTokenizer)
     fresh.count(PROSE)
     fresh.pieces(PROSE)
     assert fresh._speller is None
@@ -161,8 +161,8 @@ def test_what_the_kernel_leaves_goes_to_the_reference_where_splintr_fails_its_ch
 ) -> None:
     reference = vocabulary("claude")
     wrong = MergeBpe("claude", "of other data", read_verified("claude"))
-    fresh = WordTokenizer(
-        "claude", reference.fingerprint, lambda: tables_of("claude"), fast=lambda: wrong, reference=lambda: reference
+    fresh = BpeTokenizer(
+        "claude", reference.fingerprint, lambda: read_tables("claude"), fast=lambda: wrong, reference=lambda: reference
     )
     long = "xy" * 40_000
     assert fresh.encode(long) == reference.encode(long)

@@ -8,7 +8,7 @@ from functools import cache
 import ctok
 import pytest
 
-from scripts.make_claude_tables import GENERATIONS, record_of
+from scripts.make_claude_tables import GENERATIONS, make_record
 from service.tokenizers.claude import tables
 
 ALPHANUMERIC = 0x80
@@ -18,7 +18,7 @@ ALPHANUMERIC = 0x80
 def difference() -> str:
     """Why ctok may count differently here; "" where it may not."""
     frozen = tables.characters()
-    here = bytes(record_of(chr(code)) for code in range(0x10000))
+    here = bytes(make_record(chr(code)) for code in range(0x10000))
     if here == frozen.records:
         return ""
     return f"ctok follows Unicode {unicodedata.unidata_version} here, the tables {frozen.unicode}"

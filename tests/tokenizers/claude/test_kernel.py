@@ -19,7 +19,7 @@ from service.tokenizers import claude, wasm
 from service.tokenizers.claude import kernel, tables
 from service.tokenizers.claude.kernel import KernelPool, KernelUnavailable
 from service.tokenizers.claude.memo import MemoCounter
-from service.tokenizers.claude.tokenizer import KERNEL_FROM, TilingTokenizer
+from service.tokenizers.claude.tokenizer import KERNEL_FROM, ClaudeTokenizer
 from tests.tokenizers.compiling import can_compile
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,7 +78,7 @@ def test_a_kernel_that_miscounts_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(wrong) == len(kernel._tables(FAMILY, 0))
     with pytest.raises(KernelUnavailable, match="golden"):
         KernelPool(replace(FAMILY, caps_from=0))
-    tokenizer = TilingTokenizer(replace(FAMILY, frame_bow=False))
+    tokenizer = ClaudeTokenizer(replace(FAMILY, frame_bow=False))
     assert tokenizer.kernel_missing is not None
     assert tokenizer.count("12") == 1
 
@@ -132,10 +132,10 @@ def test_a_text_that_does_not_fit_is_counted_by_the_memo(monkeypatch: pytest.Mon
     assert tokenizer.count(text) == expected
 
 
-def both_ways(tokenizer: TilingTokenizer, text: str) -> tuple[int | None, int]:
+def both_ways(tokenizer: ClaudeTokenizer, text: str) -> tuple[int | None, int]:
     """The kernel's count of the text as it is, and its count of what Python normalised."""
     assert tokenizer._kernels is not None
-    return tokenizer._kernels.count(text), tokenizer._count_normalised(text, tokenizer._kernels.count_normal)
+    return tokenizer._kernels.count(text), tokenizer._count_normalized(text, tokenizer._kernels.count_normal)
 
 
 @pytest.mark.parametrize("name", claude.NAMES)
@@ -182,7 +182,7 @@ def test_texts_in_nfc_need_no_python(text: str) -> None:
 ])
 def test_what_composes_reorders_or_is_half_a_pair_is_for_python(text: str) -> None:
     assert both_ways(TOKENIZERS["claude-v3"], text)[0] is None
-    assert TOKENIZERS["claude-v3"].count(text * KERNEL_FROM) == TOKENIZERS["claude-v3"]._count_normalised(
+    assert TOKENIZERS["claude-v3"].count(text * KERNEL_FROM) == TOKENIZERS["claude-v3"]._count_normalized(
         text * KERNEL_FROM, MemoCounter(FAMILY).count
     )
 

@@ -7,7 +7,7 @@ import pytest
 from scripts.fuzz_claude import Texts
 from service.tokenizers.claude import memo, tables
 from service.tokenizers.claude.memo import Memo, MemoCounter
-from service.tokenizers.claude.normalize import normalise
+from service.tokenizers.claude.normalize import normalize
 from service.tokenizers.claude.units import unit_pattern
 
 FAMILY = tables.FAMILIES["claude-v3"]
@@ -15,7 +15,7 @@ FAMILY = tables.FAMILIES["claude-v3"]
 
 def some_texts(count: int) -> list[str]:
     texts = Texts(99)
-    normal = (normalise(texts.text(), FAMILY.fold_quotes).rstrip("\n") for _ in range(count))
+    normal = (normalize(texts.text(), FAMILY.fold_quotes).rstrip("\n") for _ in range(count))
     return [text for text in normal if text]
 
 

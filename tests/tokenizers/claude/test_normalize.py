@@ -6,13 +6,13 @@ import random
 
 import pytest
 from ctok.constants import LITERAL_MARKER_ESCAPE_TABLE
-from ctok.main import normalize as ctok_normalise
+from ctok.main import normalize as ctok_normalize
 
-from service.tokenizers.claude.normalize import is_changed, normalise, restore
+from service.tokenizers.claude.normalize import is_changed, normalize, restore
 
 
 def expected(text: str, *, fold_quotes: bool) -> str:
-    normal: str = ctok_normalise(text, "3.0" if fold_quotes else "4.7")
+    normal: str = ctok_normalize(text, "3.0" if fold_quotes else "4.7")
     return normal.translate(LITERAL_MARKER_ESCAPE_TABLE)
 
 
@@ -20,7 +20,7 @@ def expected(text: str, *, fold_quotes: bool) -> str:
 def test_every_character_of_the_bmp_becomes_what_it_becomes_in_ctok(fold_quotes: bool) -> None:
     for start in range(0, 0x10000, 64):
         text = "x".join(map(chr, range(start, start + 64)))
-        assert normalise(text, fold_quotes) == expected(text, fold_quotes=fold_quotes), hex(start)
+        assert normalize(text, fold_quotes) == expected(text, fold_quotes=fold_quotes), hex(start)
 
 
 @pytest.mark.parametrize("text", [
@@ -31,7 +31,7 @@ def test_every_character_of_the_bmp_becomes_what_it_becomes_in_ctok(fold_quotes:
 ], ids=ascii)
 def test_a_text_becomes_what_it_becomes_in_ctok(text: str) -> None:
     for fold_quotes in (True, False):
-        assert normalise(text, fold_quotes) == expected(text, fold_quotes=fold_quotes)
+        assert normalize(text, fold_quotes) == expected(text, fold_quotes=fold_quotes)
 
 
 def test_random_texts_become_what_they_become_in_ctok() -> None:
@@ -39,12 +39,12 @@ def test_random_texts_become_what_they_become_in_ctok() -> None:
     special = "a é\u0301\u0e4d\u0e32\x00\x01\r\n\xa0\u2003\u2028\ue000\uf8ff\ufdd0\ufdd3\ud800’“"
     for _ in range(3_000):
         text = "".join(some.choices(special, k=some.randint(1, 12)))
-        assert normalise(text, True) == expected(text, fold_quotes=True)
+        assert normalize(text, True) == expected(text, fold_quotes=True)
 
 
 def test_noncharacters_come_back() -> None:
     text = "a\ufdd0b\ufdd1\ufdd2\ufdd3\ufdd4"
-    assert restore(normalise(text, False)) == text
+    assert restore(normalize(text, False)) == text
 
 
 @pytest.mark.parametrize(("char", "changed"), [

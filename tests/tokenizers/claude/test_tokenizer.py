@@ -19,7 +19,7 @@ from service.errors import TokenizerUnavailable
 from service.tokenizers import claude
 from service.tokenizers.base import Tokenizer
 from service.tokenizers.claude import tables
-from service.tokenizers.claude.normalize import normalise, restore
+from service.tokenizers.claude.normalize import normalize, restore
 from service.types import Edge
 from tests.tokenizers.claude import reference, twin
 
@@ -143,7 +143,7 @@ def test_pieces_are_as_many_as_the_tokens_and_spell_the_normalised_text(text: st
         pieces = tokenizer.pieces(text)
         assert len(pieces) == tokenizer.count(text)
         if pieces:
-            assert b"".join(pieces).decode() == restore(normalise(text, tables.FAMILIES[name].fold_quotes))
+            assert b"".join(pieces).decode() == restore(normalize(text, tables.FAMILIES[name].fold_quotes))
 
 
 def test_pieces_read_as_one_expects() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from service.tokenizers.claude import tables
-from service.tokenizers.claude.normalize import normalise
+from service.tokenizers.claude.normalize import normalize
 
 BOW, EOW, SHIFT, CAPS = tables.BOW, tables.EOW, tables.SHIFT, tables.CAPS
 GROUPS = {"W": "word", "M": "word", "D": "digits", "A": "digits", "P": "punctuation", "S": "blanks",
@@ -157,11 +157,11 @@ def lengths(name: str) -> dict[str, list[int]]:
 
 def tile(text: str, name: str) -> int:
     """Fewest pieces that spell the stream; a character without a piece costs its floor."""
-    vocabulary, known, lengths_of = tables.vocabulary(name), pieces_with_blanks(name), lengths(name)
+    vocabulary, known, lengths_by_end = tables.vocabulary(name), pieces_with_blanks(name), lengths(name)
     best = [0]
     for end in range(1, len(text) + 1):
         least = best[end - 1] + vocabulary.floor(text[end - 1])
-        for length in lengths_of.get(text[end - 1], ()):
+        for length in lengths_by_end.get(text[end - 1], ()):
             if length <= end and text[end - length : end] in known:
                 least = min(least, best[end - length] + 1)
         best.append(least)
@@ -169,10 +169,10 @@ def tile(text: str, name: str) -> int:
 
 
 def count(text: str, family: tables.Family) -> int:
-    """What `TilingTokenizer.count(text, "open")` must say."""
+    """What `ClaudeTokenizer.count(text, "open")` must say."""
     if not text:
         return 0
-    normal = normalise(text, family.fold_quotes)
+    normal = normalize(text, family.fold_quotes)
     body = normal.rstrip("\n")
     newlines = len(normal) - len(body)
     tail = tile("\n" * (newlines + 2), family.vocabulary) - 1 if newlines else 0

@@ -21,7 +21,7 @@ DATA = {row.name: str(row.data) for row in TOKENIZERS}
 
 
 @cache
-def ranks_of(name: str) -> dict[bytes, int]:
+def read_ranks(name: str) -> dict[bytes, int]:
     return parse_ranks(read_verified(DATA[name]))
 
 
@@ -36,14 +36,14 @@ def reference(name: str) -> RankBpe:
 def eager_cutter(name: str) -> RankBpe:
     """The same engine, but it treats a run of three blanks as it treats one of 100,000."""
     pattern = RANK_PATTERNS[name]
-    return RankBpe(name, "", ranks_of(name), pattern.regex, pattern.specials,
+    return RankBpe(name, "", read_ranks(name), pattern.regex, pattern.specials,
                    newlines_apart=pattern.newlines_apart, long_run=3)
 
 
 @cache
 def plain_tiktoken(name: str) -> tiktoken.Encoding:
     pattern = RANK_PATTERNS[name]
-    return tiktoken.Encoding(name, pat_str=pattern.regex, mergeable_ranks=ranks_of(name),
+    return tiktoken.Encoding(name, pat_str=pattern.regex, mergeable_ranks=read_ranks(name),
                              special_tokens=dict(pattern.specials))
 
 
@@ -86,7 +86,7 @@ def test_known_counts(text: str, name: str, count: int, engine: str) -> None:
 @given(text=TEXTS)
 def test_it_equals_the_readable_twin(name: str, text: str) -> None:
     cuts = compile_cuts(RANK_PATTERNS[name].regex)
-    assert reference(name).encode(text) == encode_by_ranks(text, cuts, ranks_of(name))
+    assert reference(name).encode(text) == encode_by_ranks(text, cuts, read_ranks(name))
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "p50k_base"])

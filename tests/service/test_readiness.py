@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from service.api.health import SELF_TEST_TEXT, SELF_TEST_TOKENS, Readiness
+
 from service.counting.counter import Counter
 from service.errors import TokenizerUnavailable
 from service.observability.metrics import Metrics
