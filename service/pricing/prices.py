@@ -161,7 +161,7 @@ def to_minute(at: datetime | None = None) -> int:
 
 
 @lru_cache(1024)
-def plain(amount: Decimal) -> str:
+def format_decimal(amount: Decimal) -> str:
     """A Decimal as a string for JSON, without exponent and trailing zeros."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

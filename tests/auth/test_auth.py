@@ -1,4 +1,4 @@
-"""Keys over HTTP: who is let in, in which dialect the others are refused, and that nothing of a key is shown anywhere."""
+"""Keys over HTTP: who is let in, in which dialect others are refused, and that nothing of a key is shown anywhere."""
 
 from __future__ import annotations
 
