@@ -81,9 +81,9 @@ def read_budgets(catalog_file: Path | None, budgets_file: Path | None = None) ->
     found: dict[str, Budget] = {}
     for path in dict.fromkeys(path for path in (catalog_file, budgets_file) if path is not None):
         tables = _read_tables(path)
-        stray = next((key for key in tables if key != "budgets"), None)
-        if stray is not None and path != catalog_file:
-            raise CatalogFileError(f"{path}: {stray} does not belong here; known: budgets")
+        unknown = next((key for key in tables if key != "budgets"), None)
+        if unknown is not None and path != catalog_file:
+            raise CatalogFileError(f"{path}: {unknown} does not belong here; known: budgets")
         for name, row in _read_rows(tables, path).items():
             place = f"{path}: budgets.{name}"
             if name in found:

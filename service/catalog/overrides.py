@@ -101,50 +101,50 @@ class _FileReader:
     path: Path
     revision: str
 
-    def wrong(self, place: str, wanted: str) -> CatalogFileError:
+    def make_error(self, place: str, wanted: str) -> CatalogFileError:
         return CatalogFileError(f"{self.path}: {place} must be {wanted}")
 
     def table(self, parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = parent.get(key, {})
         if not isinstance(value, dict):
-            raise self.wrong(key, "a table")
+            raise self.make_error(key, "a table")
         return value
 
     def text(self, value: object, place: str) -> str:
         if not isinstance(value, str) or not value:
-            raise self.wrong(place, "a model name")
+            raise self.make_error(place, "a model name")
         return value
 
     def tokens(self, value: object, place: str) -> int | None:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-            raise self.wrong(place, "a positive whole number of tokens")
+            raise self.make_error(place, "a positive whole number of tokens")
         return value
 
     def money(self, value: object, place: str) -> Decimal:
         wanted = 'an amount such as "2.50"'
         if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
-            raise self.wrong(place, wanted)
+            raise self.make_error(place, wanted)
         try:
             amount = Decimal(value)
         except InvalidOperation:
-            raise self.wrong(place, wanted) from None
+            raise self.make_error(place, wanted) from None
         if not amount.is_finite() or not 0 <= amount <= 1_000_000:
-            raise self.wrong(place, wanted)
+            raise self.make_error(place, wanted)
         return amount
 
     def model(self, name: str, value: object) -> OwnModel:
         place = f'models."{name}"'
         if not isinstance(value, dict):
-            raise self.wrong(place, "a table")
+            raise self.make_error(place, "a table")
         unknown = next((key for key in value if key not in _MODEL_KEYS), None)
         if unknown is not None:
             raise CatalogFileError(f"{self.path}: {place}.{unknown} is not known; known: {', '.join(_MODEL_KEYS)}")
         like = value.get("like")
         shared = value.get("shared_window", True)
         if not isinstance(shared, bool):
-            raise self.wrong(f"{place}.shared_window", "true or false")
+            raise self.make_error(f"{place}.shared_window", "true or false")
         window, max_input, max_output = (
             self.tokens(value.get(key), f"{place}.{key}") for key in ("window", "max_input", "max_output")
         )
@@ -159,7 +159,7 @@ class _FileReader:
         from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 
         if not isinstance(value, dict):
-            raise self.wrong(place, "a table of buckets")
+            raise self.make_error(place, "a table of buckets")
         unknown = next((key for key in value if key not in _PRICE_KEYS), None)
         if unknown is not None:
             raise CatalogFileError(f"{self.path}: {place}.{unknown} is not known; known: {', '.join(_PRICE_KEYS)}")

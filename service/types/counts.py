@@ -71,7 +71,7 @@ class TokenCount:
     """The answer to every count. All numbers are tokens; `low`..`high` is the error band, inclusive.
 
     `details` has only sections that are not zero; it sums to `input_tokens`. `counts` has a number for each of `texts`.
-    `modalities` splits section media (`IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`) when the rules of its costs tell it apart.
+    `modalities` splits section media (`IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`) when its rules name the modality.
     `family` names the family of the model. `doubts` are included in the band. `cost` is None when no price is known,
     `context` when no window is.
     """

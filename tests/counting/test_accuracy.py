@@ -1,4 +1,4 @@
-"""What a count may claim."""
+"""The method and the error band of a count."""
 
 from __future__ import annotations
 
