@@ -70,8 +70,8 @@ def make_openapi(app: FastAPI) -> dict[str, Any]:
     """The document: FastAPI's, what it cannot know of our routes, and an example of each operation."""
     routes = app.state.pipeline.routes.routes
     document: dict[str, Any] = _restore_integers(get_openapi(
-        title=app.title, version=app.version, summary=app.summary, routes=[route.describe() for route in routes], tags=[*TAGS],
-        separate_input_output_schemas=False,
+        title=app.title, version=app.version, summary=app.summary, tags=[*TAGS],
+        routes=[route.describe() for route in routes], separate_input_output_schemas=False,
     ))
     document["components"]["securitySchemes"] = SCHEMES
     for route in routes:

@@ -2,8 +2,6 @@
 
 import sys
 
-import sys
-
 from service.cli.main import main
 
 sys.exit(main())
