@@ -1,4 +1,4 @@
-"""The second tier against a real Redis: what is kept, what is refused, and what failing costs."""
+"""The second tier with a real Redis: what is kept, what is refused, and what a failure costs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECONDS = 0.1
 
 
 class Events:
-    """What the cache said."""
+    """What the cache reported."""
 
     def __init__(self) -> None:
         self.lookups: Counter[str] = Counter()

@@ -68,7 +68,7 @@ def asking(server: LiveServer) -> Iterator[httpx.Client]:
 
 
 def metric(client: httpx.Client, name: str, **labels: str) -> float:
-    """The sum of the series that have these labels."""
+    """The sum of the series with these labels."""
     total = 0.0
     for line in client.get("/metrics").text.splitlines():
         found = re.fullmatch(rf"{name}(?:{{(.*)}})? (\S+)", line)
@@ -101,7 +101,7 @@ def truth(body: Any) -> int:
 
 @pytest.fixture(scope="module")
 def pair(redis: RedisServer) -> Iterator[tuple[httpx.Client, httpx.Client]]:
-    """Two processes that ask Redis whatever it costs."""
+    """Two processes that always ask Redis."""
     with (
         served(redis.url, ask_redis="always") as one, served(redis.url, ask_redis="always") as other,
         asking(one) as first, asking(other) as second,
@@ -173,7 +173,7 @@ FAULTS: tuple[Fault, ...] = ("hang", "refuse", "delay")
 
 
 class Load:
-    """Threads that ask without a pause; every answer is held against what was counted before."""
+    """Threads that send requests without a pause and compare every answer with what was counted before."""
 
     def __init__(self, client: httpx.Client, bodies: list[tuple[Any, int]]) -> None:
         self.client = client
@@ -304,7 +304,8 @@ def test_redis_without_a_secret_refuses_to_start(secret: str | None) -> None:
 
 
 def test_no_text_gets_anywhere(redis: RedisServer) -> None:
-    """A canary in every place that a caller may write: searched for in keys, values, MONITOR, logs and metrics."""
+    """A canary is put in every place that a caller can write. It must not be in keys, values, MONITOR, logs or
+    metrics."""
     canary = "xyzzyhunter2"
     seen: list[str] = []
     with redis.client() as admin:

@@ -1,4 +1,4 @@
-"""A beat goes on whatever its work raises, and does it once more at the end."""
+"""A periodic task goes on whatever its work raises, and runs once more at the end."""
 
 from __future__ import annotations
 

@@ -121,7 +121,8 @@ def test_tls_checks_the_certificate(tls: tuple[RedisServer, Path]) -> None:
 
 @pytest.mark.redis
 def test_a_master_that_nobody_follows_any_more_is_left_for_the_one_that_the_sentinels_name() -> None:
-    """It was away while another was promoted, and does not know it yet: what it took would be lost."""
+    """It was cut off while another one was promoted, and does not know that yet. What is written to it would be
+    lost."""
     with redis_sentinel() as (master, port), redis_server("--replicaof", f"127.0.0.1 {master.port}") as replica:
         client: Any = open_redis(parse_redis_url(f"redis+sentinel://127.0.0.1:{port}/counts"), 2.0)
         client.set("key", "1")
@@ -140,7 +141,7 @@ def test_a_master_that_nobody_follows_any_more_is_left_for_the_one_that_the_sent
 
 @pytest.mark.redis
 def test_a_node_of_a_cluster_that_hangs_holds_a_pipeline_up_for_little_longer_than_is_allowed() -> None:
-    """Sixty keys, a third of them there: each would be tried once more by itself."""
+    """Sixty keys, a third of them on that node. redis-py would retry each of them by itself."""
     with redis_cluster() as nodes:
         url = "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in nodes)
         client: Any = open_redis(parse_redis_url(url), 0.1)

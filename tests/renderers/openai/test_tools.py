@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from service.renderers.openai.schema import render_format
-from service.renderers.openai.tools import ToolDrawer, render_namespace
+from service.renderers.openai.tools import FunctionWriter, render_namespace
 from service.types import OutputFormat, Tool
 
 
 def draw(properties: dict[str, Any], **schema: Any) -> str:
     """The drawn function, without what is the same in all."""
-    text = ToolDrawer().draw(Tool("f", parameters={"type": "object", "properties": properties, **schema}))
+    text = FunctionWriter().write(Tool("f", parameters={"type": "object", "properties": properties, **schema}))
     return text.removeprefix("type f = (_: ").removesuffix(") => any;")
 
 
@@ -74,18 +74,18 @@ def test_references_are_drawn_in_place_and_their_siblings_win() -> None:
 
 
 def test_a_function_without_arguments_and_one_with_a_titled_object() -> None:
-    assert ToolDrawer().draw(Tool("f", "Do it.")) == "// Do it.\ntype f = () => any;"
+    assert FunctionWriter().write(Tool("f", "Do it.")) == "// Do it.\ntype f = () => any;"
     assert draw({"a": {"type": "string"}}, title="Args") == "// Args\n{ a?: string }"
     assert render_namespace(["A", "B"]) == "namespace functions {\n\nA\n\nB\n\n} // namespace functions"
 
 
 def test_parts_that_were_never_recorded_are_reported_as_guesses() -> None:
-    certain, guessed = ToolDrawer(), ToolDrawer()
-    certain.draw(Tool("f", parameters={"properties": {"a": {"anyOf": [{"type": "string"}]}}}))
-    guessed.draw(Tool("f", parameters={"properties": {"a": {"oneOf": [{"type": "string"}]}}}))
-    assert (certain.unsure, guessed.unsure > 0) == (0, True)
+    certain, guessed = FunctionWriter(), FunctionWriter()
+    certain.write(Tool("f", parameters={"properties": {"a": {"anyOf": [{"type": "string"}]}}}))
+    guessed.write(Tool("f", parameters={"properties": {"a": {"oneOf": [{"type": "string"}]}}}))
+    assert (certain.guessed_characters, guessed.guessed_characters > 0) == (0, True)
     form = {"format": {"type": "grammar", "syntax": "lark", "definition": "start: WORD"}}
-    assert "// start: WORD" in guessed.draw(Tool("f", kind="custom", raw=form))
+    assert "// start: WORD" in guessed.write(Tool("f", kind="custom", raw=form))
 
 
 def test_a_reference_into_itself_ends() -> None:
