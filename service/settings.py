@@ -120,7 +120,7 @@ class Settings(CatalogSettings):
     keys_file: Path | None = Field(None, description="File of API keys (tallystick keys add); keys are needed then.")
     keys_in_redis: bool = Field(False, description="API keys are in Redis; then, too, they are needed.")
     public: Names = Field(
-        ("/livez", "/readyz", "/", "/web"),
+        ("/livez", "/readyz", "/", "/web", "/docs"),
         description="Paths that need no key, separated by commas, with all that is below them.",
     )
     allow_anonymous: bool = Field(False, description="Listen on other than loopback without keys.")
