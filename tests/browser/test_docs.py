@@ -64,7 +64,7 @@ def test_an_operation_is_opened_and_tried_out(page: Page, live: LiveServer, watc
     expect(page.locator(".dialog-ux")).to_contain_text("x-goog-api-key")
     page.locator(".close-modal").click()
     page.get_by_role("button", name="Schemas").click()
-    expect(page.locator(".models")).to_contain_text("CountAnswer")
+    expect(page.locator(".models")).to_contain_text("AccuracyClass")
     screenshot(page, "docs")
     check(page, watch)
 
