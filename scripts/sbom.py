@@ -1,7 +1,8 @@
 """What a running service is made of, as a CycloneDX document: `make sbom`.
 
-Made of the lock, of the index of vocabularies and of the compiled kernels alone, so it says the same wherever it is
-made and need not be committed. It names no address: purls and hashes say what a thing is, not where to fetch it.
+Made of the lock, of the index of vocabularies, of the compiled kernels and of the files of Swagger UI alone, so it says
+the same wherever it is made and need not be committed. It names no address: purls and hashes say what a thing is, not
+where to fetch it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ OWN = f"pkg:pypi/tallystick@{__version__}"
 
 DERIVED = ROOT / "service" / "tokenizers" / "claude" / "data"
 """Vocabularies that ship as part of the code, derived from those of ctok (see NOTICE)."""
+
+WEB_DOCS = ROOT / "service" / "web_docs"
 
 EXPRESSIONS = {
     "MIT License": "MIT", "Apache Software License": "Apache-2.0", "BSD License": "BSD-3-Clause",
@@ -102,13 +105,25 @@ def file(path: Path) -> dict[str, Any]:
     }
 
 
+def swagger_ui() -> list[dict[str, Any]]:
+    """The files of Swagger UI that /docs serves, as they were fetched."""
+    (sums,) = WEB_DOCS.glob("swagger-ui-dist-*.sha256")
+    version = sums.stem.removeprefix("swagger-ui-dist-")
+    purl = f"pkg:npm/swagger-ui-dist@{version}"
+    facts = {
+        "version": version, "licenses": licences("Apache-2.0"),
+        "properties": [{"name": "tallystick:origin_purl", "value": purl}],
+    }
+    return [{**file(WEB_DOCS / name), **facts} for name in ("swagger-ui-bundle.js", "swagger-ui.css")]
+
+
 def make_document() -> dict[str, Any]:
     """The document, the same for the same tree."""
     pins = read_lock()
     index = tomllib.loads((ROOT / "tokenizers_data" / "manifest.toml").read_text())
     files = sorted([*(ROOT / "service").rglob("*.wasm"), *DERIVED.iterdir()])
     components = [library(pin) for pin in pins.values()]
-    components += [vocabulary(row) for row in index["file"]] + [file(path) for path in files]
+    components += [vocabulary(row) for row in index["file"]] + [file(path) for path in files] + swagger_ui()
     purls = {pin.name: f"pkg:pypi/{pin.name}@{pin.version}" for pin in pins.values()}
     own = [purls[pin.name] for pin in pins.values() if pin.direct]
     own += [row["bom-ref"] for row in components if row["type"] != "library"]

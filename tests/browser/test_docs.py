@@ -58,7 +58,7 @@ def test_an_operation_is_opened_and_tried_out(page: Page, live: LiveServer, watc
     operation = open_operation(page, "native", "count_tokens")
     answer = execute(operation)
     assert (answer["model"], answer["input_tokens"]) == ("gpt-4o", 7)
-    expect(operation.locator(".live-responses-table .request-url")).to_contain_text(f"{live.url}/v1/countTokens")
+    expect(operation.locator(".request-url")).to_contain_text(f"{live.url}/v1/countTokens")
     open_operation(page, "google", "gemini_count_tokens")
     page.get_by_role("button", name="Authorize", exact=True).click()
     expect(page.locator(".dialog-ux")).to_contain_text("x-goog-api-key")
