@@ -240,7 +240,7 @@ async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
     app = make_app(warm=())
     registry.get_tokenizer("o200k_base")
     limits = ConnectionLimits(10, 60, 60, app.state.parts.metrics.turned_away)
-    kind = connection_class(limits, app.state.express)
+    kind = connection_class(limits, app.state.fast_path)
     config = uvicorn.Config(app, http=kind, ws="none", log_config=None, access_log=False)
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -291,7 +291,7 @@ async def test_an_answer_to_nobody_is_let_go() -> None:
         await asyncio.sleep(0)
         with suppress(ConnectionResetError):
             assert await asyncio.get_running_loop().sock_recv(other_end, 65_536) == b""
-        connection.send_unsent()
+        connection.send_pending_response()
 
 
 # ---------------------------------------------------------------- what ends a connection
