@@ -45,22 +45,22 @@ REQUESTS, KEYS = "requests", "keys"
 
 @dataclass(slots=True)
 class Readiness:
-    """Whether the tokenizers that `names` lists are loaded and answer rightly.
+    """Whether the tokenizers that `tokenizer_names` lists are loaded and answer rightly.
 
     Warmed by a thread of its own, asked by probes. A tokenizer that failed and was loaded later by a request is ready
     then: nothing is remembered but the reason of the last failure.
     """
 
-    names: tuple[str, ...]
+    tokenizer_names: tuple[str, ...]
     metrics: Metrics
     counter: Counter
-    backends: Callable[[], Mapping[str, Json]] = dict
+    report_backends: Callable[[], Mapping[str, Json]] = dict
     """What else /readyz shows, by name; one that says `degraded` leaves the service ready, and degraded."""
-    keys_known: Callable[[], bool] = lambda: True
+    has_keys: Callable[[], bool] = lambda: True
     """Whether the API keys have been read: a replica that would let nobody in is not ready."""
-    settle: Callable[[], object] = lambda: None
+    before_ready: Callable[[], object] = lambda: None
     """Called once everything is loaded, just before the service is ready."""
-    warmed: bool = False
+    is_warm: bool = False
     draining: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -82,24 +82,24 @@ class Readiness:
             self._thread.join()
 
     def _warm(self) -> None:
-        for name in self.names:
+        for name in self.tokenizer_names:
             if self._stop.is_set():
                 return
             began = time.perf_counter()
-            with self._reason_kept(name):
+            with self._keep_reason(name):
                 registry.get_tokenizer(name).count(SELF_TEST_TEXT)
                 self.metrics.loaded(name, time.perf_counter() - began)
         for body in FIRST_REQUESTS:
-            with self._reason_kept(REQUESTS), suppress(InvalidRequest, UnknownModel):
+            with self._keep_reason(REQUESTS), suppress(InvalidRequest, UnknownModel):
                 request = native.read(body)
                 model = catalog.resolve(request.model_ref or "")
-                if model.family.tokenizer in self.names:
+                if model.family.tokenizer in self.tokenizer_names:
                     self.counter.count(request)
-        self.settle()
-        self.warmed = True
+        self.before_ready()
+        self.is_warm = True
 
     @contextmanager
-    def _reason_kept(self, what: str) -> Iterator[None]:
+    def _keep_reason(self, what: str) -> Iterator[None]:
         """Whatever goes wrong, the rest is warmed all the same, and /readyz and the log tell."""
         try:
             yield
@@ -113,17 +113,17 @@ class Readiness:
     def report(self) -> tuple[bool, Json]:
         """(ready, what /readyz shows). Each warmed tokenizer is asked for a count that is known."""
         states = {state.name: state for state in registry.engine_states()}
-        rows = {name: self._row(name, states.get(name)) for name in self.names}
+        rows = {name: self._row(name, states.get(name)) for name in self.tokenizer_names}
         if REQUESTS in self.reasons:
             rows[REQUESTS] = {"ready": False, "reason": self.reasons[REQUESTS]}
         right = all(row["ready"] for row in rows.values())
-        known = self.keys_known()
+        known = self.has_keys()
         if not known:
             rows[KEYS] = {"ready": False, "reason": "not read yet"}
-        started = self.warmed and known
+        started = self.is_warm and known
         ready = started and right and not self.draining
         status = "draining" if self.draining else "starting" if not started else "ready" if right else "failed"
-        backends = dict(self.backends())
+        backends = dict(self.report_backends())
         if ready and any(row["status"] == "degraded" for row in backends.values()):
             status = "degraded"
         return ready, {"status": status, "tokenizers": rows, **backends}

@@ -15,7 +15,7 @@ SO_ATTACH_FILTER = 26
 TCP_INFO_UNACKED = 24
 """Where in Linux's tcp_info a listening socket tells how many connections wait to be accepted."""
 
-REFUSE_SYN = (
+DROP_NEW_CONNECTIONS = (
     (0x30, 0, 0, 13),  # load the byte of TCP flags
     (0x54, 0, 0, 0x12),  # of these SYN and ACK
     (0x15, 0, 1, 0x02),  # is it the SYN that opens a connection?
@@ -31,12 +31,12 @@ def open_listener(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=BACKLOG)
 
 
-def url_of(listener: socket.socket) -> str:
+def get_url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def refuse_new(listener: socket.socket) -> None:
+def refuse_new_connections(listener: socket.socket) -> None:
     """Take no new connections, but go on accepting those that the kernel has taken for us.
 
     Closing a listening socket resets the connections in its backlog: their clients have been told that they are
@@ -45,16 +45,16 @@ def refuse_new(listener: socket.socket) -> None:
     """
     if sys.platform != "linux":
         return
-    code = b"".join(struct.pack("HBBI", *row) for row in REFUSE_SYN)
+    code = b"".join(struct.pack("HBBI", *row) for row in DROP_NEW_CONNECTIONS)
     buffer = ctypes.create_string_buffer(code, len(code))
-    program = struct.pack("HP", len(REFUSE_SYN), ctypes.addressof(buffer))
+    program = struct.pack("HP", len(DROP_NEW_CONNECTIONS), ctypes.addressof(buffer))
     try:
         listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
     except OSError:
         return
 
 
-def has_waiting(listener: socket.socket) -> bool:
+def has_pending_connections(listener: socket.socket) -> bool:
     """Whether connections wait to be accepted; False where the system does not tell."""
     try:
         info = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_UNACKED + 4)

@@ -11,8 +11,8 @@ from contextlib import suppress
 from service.app import create_app
 from service.auth.admission import check_exposure, open_keys
 from service.observability.logs import configure_logs
-from service.server.listener import open_listener, url_of
-from service.server.worker import TOLD, Worker
+from service.server.listener import get_url, open_listener
+from service.server.worker import BLOCKED_SIGNALS, Worker
 from service.services import OperatorFiles
 from service.settings import Settings
 
@@ -36,9 +36,10 @@ def serve(settings: Settings) -> int:
     if settings.workers > 1 and settings.redis_url is None:
         LOG.info("each worker keeps a ledger of its own: set TALLYSTICK_REDIS_URL for one /v1/usage")
     _raise_file_limit()
-    signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)  # from here on a stop is orderly: they wait for who takes them
+    # From here on no signal is lost: each waits until an event loop or a supervisor handles it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
     listener = open_listener(settings.host, settings.port)
-    LOG.info("listening", extra={"fields": {"url": url_of(listener), "workers": settings.workers}})
+    LOG.info("listening", extra={"fields": {"url": get_url(listener), "workers": settings.workers}})
     if settings.workers == 1:
         run_worker(settings, listener)
         return 0

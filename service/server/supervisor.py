@@ -24,8 +24,8 @@ from types import FrameType
 
 from service.errors import ServiceError
 from service.observability import multiprocess
-from service.server.listener import has_waiting, refuse_new
-from service.server.worker import EMPTYING_SECONDS, GRACE_IS_OVER, STEP_SECONDS, TOLD
+from service.server.listener import has_pending_connections, refuse_new_connections
+from service.server.worker import BACKLOG_SECONDS, BLOCKED_SIGNALS, END_GRACE_SIGNAL, POLL_SECONDS
 from service.settings import Settings
 
 LOG = logging.getLogger("tallystick")
@@ -34,7 +34,7 @@ STARTS_THREADS = frozenset({"claude", "gemma3", "gemma4"})
 """Tokenizers whose engine starts threads when it is loaded; threads do not survive a fork, and whoever waits for one
 waits for ever. Each child loads these itself (tests/server/test_supervisor.py watches the others)."""
 
-UNFIT = 3
+CANNOT_START = 3
 """Exit code of a child whose app cannot start: starting another would not help."""
 
 HEALTHY_SECONDS = 10.0
@@ -91,8 +91,8 @@ class Supervisor:
         self._signals: list[int] = []
         self._respawn_at: list[float] = []
         self._failures = 0
-        self._stops_at: float | None = None
-        self._kills_at: float | None = None
+        self._grace_ends_at: float | None = None
+        self._kill_at: float | None = None
         self._exit_code = 0
 
     def run(self) -> int:
@@ -101,14 +101,14 @@ class Supervisor:
         preload(self.settings.warm)
         if _threads() > 1:
             raise RuntimeError("something started a thread before the workers were: they cannot be forked")
-        self._alive = os.pipe()
+        self._parent_pipe = os.pipe()
         try:
-            with self._signals_caught():
+            with self._catch_signals():
                 for _ in range(self.settings.workers):
                     self._spawn()
                 while self.children or self._respawn_at:
                     self._wait()
-                    self._act()
+                    self._run_due()
         finally:
             gc.unfreeze()  # or what is frozen is torn down last, when modules that it needs are gone
             multiprocess.close_folder(self.folder)
@@ -117,18 +117,19 @@ class Supervisor:
     # ------------------------------------------------------------ waiting
 
     @contextmanager
-    def _signals_caught(self) -> Iterator[None]:
+    def _catch_signals(self) -> Iterator[None]:
         """Signals wake `_wait` by a socket."""
-        self._wakes, self._woken = socket.socketpair()
-        for end in (self._wakes, self._woken):
+        self._wakeup_sender, self._wakeup_receiver = socket.socketpair()
+        for end in (self._wakeup_sender, self._wakeup_receiver):
             end.setblocking(False)
 
-        def note(number: int, frame: FrameType | None) -> None:
+        def record(number: int, frame: FrameType | None) -> None:
             self._signals.append(number)
 
-        before = {number: signal.signal(number, note) for number in SIGNALS}
-        signal.set_wakeup_fd(self._wakes.fileno(), warn_on_full_buffer=False)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD)  # what came while tokenizers were loaded is delivered now
+        before = {number: signal.signal(number, record) for number in SIGNALS}
+        signal.set_wakeup_fd(self._wakeup_sender.fileno(), warn_on_full_buffer=False)
+        # Signals that came while tokenizers were loaded are delivered now.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED_SIGNALS)
         try:
             yield
         finally:
@@ -138,33 +139,33 @@ class Supervisor:
 
     def _wait(self) -> None:
         """For a signal, or until something is due."""
-        due = [at for at in (self._stops_at, self._kills_at, *self._respawn_at) if at is not None]
+        due = [at for at in (self._grace_ends_at, self._kill_at, *self._respawn_at) if at is not None]
         timeout = max(0.0, min(due) - time.monotonic()) if due else None
-        if not self._signals and select.select([self._woken], [], [], timeout)[0]:
-            self._woken.recv(4096)
+        if not self._signals and select.select([self._wakeup_receiver], [], [], timeout)[0]:
+            self._wakeup_receiver.recv(4096)
 
-    def _act(self) -> None:
+    def _run_due(self) -> None:
         while self._signals:
             self._on_signal(self._signals.pop(0))
         now = time.monotonic()
-        if self._stops_at is not None and now >= self._stops_at:
-            self._close_door()
-        if self._kills_at is not None and now >= self._kills_at:
-            self._kills_at = None
-            self._tell(signal.SIGKILL)
+        if self._grace_ends_at is not None and now >= self._grace_ends_at:
+            self._stop_accepting()
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = None
+            self._signal_children(signal.SIGKILL)
         for at in [at for at in self._respawn_at if now >= at]:
             self._respawn_at.remove(at)
             self._spawn()
 
     def _on_signal(self, number: int) -> None:
         if number == signal.SIGCHLD:
-            self._reap()
+            self._collect_exits()
         elif number == signal.SIGHUP:
-            self._tell(signal.SIGHUP)
+            self._signal_children(signal.SIGHUP)
         elif number == signal.SIGTERM and not self._stopping:
             self._stop(self.settings.grace_seconds)
-        elif self._kills_at is not None and number == signal.SIGINT:
-            self._tell(signal.SIGINT)  # they are closing; do not wait
+        elif self._kill_at is not None and number == signal.SIGINT:
+            self._signal_children(signal.SIGINT)  # they are closing; do not wait
         else:
             self._stop(0.0)
 
@@ -172,29 +173,29 @@ class Supervisor:
 
     @property
     def _stopping(self) -> bool:
-        return self._stops_at is not None or self._kills_at is not None
+        return self._grace_ends_at is not None or self._kill_at is not None
 
     def _stop(self, grace_seconds: float) -> None:
-        if self._kills_at is not None:
+        if self._kill_at is not None:
             return
         if not self._stopping:
             LOG.info("stopping all", extra={"fields": {"workers": len(self.children)}})
             self._respawn_at.clear()
-            self._tell(signal.SIGTERM)
-        self._stops_at = time.monotonic() + grace_seconds
+            self._signal_children(signal.SIGTERM)
+        self._grace_ends_at = time.monotonic() + grace_seconds
 
-    def _close_door(self) -> None:
+    def _stop_accepting(self) -> None:
         """The grace is over: the children, which share the socket, accept what waits, and are told to finish."""
-        self._stops_at = None
-        refuse_new(self.listener)
-        until = time.monotonic() + EMPTYING_SECONDS
-        while has_waiting(self.listener) and time.monotonic() < until:
-            time.sleep(STEP_SECONDS)
+        self._grace_ends_at = None
+        refuse_new_connections(self.listener)
+        until = time.monotonic() + BACKLOG_SECONDS
+        while has_pending_connections(self.listener) and time.monotonic() < until:
+            time.sleep(POLL_SECONDS)
         self.listener.close()
-        self._tell(GRACE_IS_OVER)
-        self._kills_at = time.monotonic() + self.settings.shutdown_seconds + KILL_SECONDS
+        self._signal_children(END_GRACE_SIGNAL)
+        self._kill_at = time.monotonic() + self.settings.shutdown_seconds + KILL_SECONDS
 
-    def _tell(self, number: int) -> None:
+    def _signal_children(self, number: int) -> None:
         for process_id in self.children:  # each is ours until it is waited for, so the id is nobody else's
             os.kill(process_id, number)
 
@@ -203,25 +204,26 @@ class Supervisor:
     def _spawn(self) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)  # the child keeps what comes until its event loop takes it
+        # Signals for the child wait until its event loop handles them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_SIGNALS)
         process_id = os.fork()
         if process_id == 0:
-            os._exit(self._be_child())
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD)
+            os._exit(self._run_child())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED_SIGNALS)
         self.children[process_id] = Child(process_id, time.monotonic())
 
-    def _be_child(self) -> int:
+    def _run_child(self) -> int:
         try:
             signal.set_wakeup_fd(-1)
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
-            for end in (self._wakes, self._woken):
+            for end in (self._wakeup_sender, self._wakeup_receiver):
                 end.close()
-            os.close(self._alive[1])
+            os.close(self._parent_pipe[1])
             multiprocess.start_files()
-            self.run_child(self._alive[0])
+            self.run_child(self._parent_pipe[0])
         except SystemExit as ended:  # uvicorn's word for an app that did not start
-            return UNFIT if ended.code else 0
+            return CANNOT_START if ended.code else 0
         except BaseException:
             LOG.exception("worker failed")
             return 1
@@ -230,13 +232,13 @@ class Supervisor:
             sys.stderr.flush()
         return 0
 
-    def _reap(self) -> None:
+    def _collect_exits(self) -> None:
         for process_id in list(self.children):
             done, status = os.waitpid(process_id, os.WNOHANG)
             if done:
-                self._lost(self.children.pop(process_id), os.waitstatus_to_exitcode(status))
+                self._on_child_exit(self.children.pop(process_id), os.waitstatus_to_exitcode(status))
 
-    def _lost(self, child: Child, code: int) -> None:
+    def _on_child_exit(self, child: Child, code: int) -> None:
         """`code` is the exit code, or minus the number of the signal."""
         assert self.folder is not None
         multiprocess.retire(self.folder, child.process_id)
@@ -244,7 +246,7 @@ class Supervisor:
             self._exit_code = self._exit_code or int(code != 0)
             return
         LOG.error("worker died", extra={"fields": {"process": child.process_id, "code": code}})
-        if code == UNFIT:
+        if code == CANNOT_START:
             self._exit_code = 1
             self._stop(0.0)
             return

@@ -21,25 +21,25 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.server.http.connection import Connection, ConnectionLimits, connection_class
-from service.server.listener import has_waiting, refuse_new
+from service.server.listener import has_pending_connections, refuse_new_connections
 from service.settings import Settings
 
 LOG = logging.getLogger("tallystick")
 
-GRACE_IS_OVER = signal.SIGUSR1
+END_GRACE_SIGNAL = signal.SIGUSR1
 """From parent to worker. A second SIGTERM would not do: two that follow closely arrive as one."""
 
-TOLD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, GRACE_IS_OVER)
+BLOCKED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, END_GRACE_SIGNAL)
 """Signals that are blocked from the start on, until an event loop or a supervisor is there to take them."""
 
-LINGER_SECONDS = 0.5
+NEW_CONNECTION_SECONDS = 0.5
 """How long a connection without a request is kept once the door is closed: one that was just accepted has its request
 under way."""
 
-EMPTYING_SECONDS = 1.0
+BACKLOG_SECONDS = 1.0
 """Longest wait for the connections in the backlog to be accepted."""
 
-STEP_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 class Worker(uvicorn.Server):
@@ -67,10 +67,10 @@ class Worker(uvicorn.Server):
             )
         )
         self.app = app
-        self.app.state.services.readiness.settle = settle
+        self.app.state.services.readiness.before_ready = freeze_loaded_objects
         self.settings = settings
         self.parent = parent
-        self._closing_door: asyncio.Task[None] | None = None
+        self._stop_task: asyncio.Task[None] | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         try:
@@ -85,14 +85,14 @@ class Worker(uvicorn.Server):
         """In place of uvicorn's, which raise the signals again at the end: stopped by one is a good end."""
         loop = asyncio.get_running_loop()
         handlers: dict[int, Callable[[], None]] = {
-            signal.SIGTERM: self.terminate, GRACE_IS_OVER: self.close_door, signal.SIGINT: self.interrupt,
-            signal.SIGHUP: self.hang_up,
+            signal.SIGTERM: self.terminate, END_GRACE_SIGNAL: self.stop_accepting, signal.SIGINT: self.interrupt,
+            signal.SIGHUP: self.reload_settings,
         }
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, handlers)  # what came while it was made is delivered now
         if self.parent is not None:
-            loop.add_reader(self.parent, self._orphaned)
+            loop.add_reader(self.parent, self._on_parent_exit)
         try:
             yield
         finally:
@@ -102,19 +102,19 @@ class Worker(uvicorn.Server):
     def terminate(self) -> None:
         """Begin to stop, or end the grace where it has begun."""
         if self.app.state.services.readiness.draining:
-            self.close_door()
+            self.stop_accepting()
             return
         self._drain()
         if self.parent is None:
-            asyncio.get_running_loop().call_later(self.settings.grace_seconds, self.close_door)
+            asyncio.get_running_loop().call_later(self.settings.grace_seconds, self.stop_accepting)
 
     def interrupt(self) -> None:
         if self.app.state.services.readiness.draining:
             self.force_exit = True
         self._drain()
-        self.close_door()
+        self.stop_accepting()
 
-    def hang_up(self) -> None:
+    def reload_settings(self) -> None:
         """Read keys and catalog again, in a thread: requests go on with what was until all of it is read."""
         asyncio.get_running_loop().run_in_executor(None, self._reload)
 
@@ -126,23 +126,23 @@ class Worker(uvicorn.Server):
             self.app.state.services.readiness.draining = True
             LOG.info("stopping", extra={"fields": {"connections": len(self.server_state.connections)}})
 
-    def _orphaned(self) -> None:
+    def _on_parent_exit(self) -> None:
         if self.parent is not None:
             asyncio.get_running_loop().remove_reader(self.parent)
         self._drain()
-        self.close_door()
+        self.stop_accepting()
 
     # ------------------------------------------------------------ stopping
 
-    def close_door(self) -> None:
+    def stop_accepting(self) -> None:
         """Take no new connections, and end when those that are there are served."""
-        if self._closing_door is None:
-            self._closing_door = asyncio.create_task(self._close_door())
+        if self._stop_task is None:
+            self._stop_task = asyncio.create_task(self._stop_accepting())
 
-    async def _close_door(self) -> None:
+    async def _stop_accepting(self) -> None:
         if self.parent is None:
             for listener in self._listeners():
-                refuse_new(listener)
+                refuse_new_connections(listener)
                 await wait_until_accepted(listener)
         self.should_exit = True
 
@@ -152,10 +152,10 @@ class Worker(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:
-            self._check_connections()
+            self._check_deadlines()
         return await super().on_tick(counter)
 
-    def _check_connections(self) -> None:
+    def _check_deadlines(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in self._connections():
             connection.check_deadline(now)
@@ -170,16 +170,16 @@ class Worker(uvicorn.Server):
             server.close()
         for listener in sockets or ():
             listener.close()
-        await self._let_finish()
+        await self._wait_for_connections()
         for task in list(self.server_state.tasks):
             task.cancel()
-        await asyncio.sleep(STEP_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
         for connection in self._connections():
             connection.transport.close()
         if not self.force_exit:
             await self.lifespan.shutdown()
 
-    async def _let_finish(self) -> None:
+    async def _wait_for_connections(self) -> None:
         """Until every connection is closed, or the time is over."""
         now = asyncio.get_running_loop().time
         began = now()
@@ -188,15 +188,15 @@ class Worker(uvicorn.Server):
                 left = len(self.server_state.tasks)
                 LOG.error("requests given up at the end", extra={"fields": {"requests": left}})
                 return
-            if now() - began >= LINGER_SECONDS:
+            if now() - began >= NEW_CONNECTION_SECONDS:
                 for connection in self._connections():
                     if connection.is_idle and not connection.transport.is_closing():
                         connection.transport.close()
-            self._check_connections()
-            await asyncio.sleep(STEP_SECONDS)
+            self._check_deadlines()
+            await asyncio.sleep(POLL_SECONDS)
 
 
-def settle() -> None:
+def freeze_loaded_objects() -> None:
     """Leave what is loaded out of garbage collections from now on: it stays, and looking at all of it makes every
     request wait for 40 ms (2-core machine, 2026-11)."""
     gc.collect()
@@ -205,7 +205,7 @@ def settle() -> None:
 
 async def wait_until_accepted(listener: socket.socket) -> None:
     """Until nobody waits in the backlog; not for ever."""
-    for _ in range(round(EMPTYING_SECONDS / STEP_SECONDS)):
-        if not has_waiting(listener):
+    for _ in range(round(BACKLOG_SECONDS / POLL_SECONDS)):
+        if not has_pending_connections(listener):
             return
-        await asyncio.sleep(STEP_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)

@@ -45,7 +45,9 @@ TOO_MANY_CONNECTIONS = _make_response(
     "503 Service Unavailable", "overloaded", "Too many connections; try again in a second.", "retry-after: 1\r\n"
 )
 SLOW_HEADERS = _make_response("408 Request Timeout", "header_timeout", "The headers did not arrive in time.")
-LARGE_HEADERS = _make_response("431 Request Header Fields Too Large", "headers_too_large", "The headers are larger than 64 KiB.")
+LARGE_HEADERS = _make_response(
+    "431 Request Header Fields Too Large", "headers_too_large", "The headers are larger than 64 KiB."
+)
 
 
 class _DiscardedTrailers(list[tuple[bytes, bytes]]):
