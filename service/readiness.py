@@ -88,7 +88,7 @@ class Readiness:
             began = time.perf_counter()
             with self._keep_reason(name):
                 registry.get_tokenizer(name).count(SELF_TEST_TEXT)
-                self.metrics.loaded(name, time.perf_counter() - began)
+                self.metrics.record_load(name, time.perf_counter() - began)
         for body in FIRST_REQUESTS:
             with self._keep_reason(REQUESTS), suppress(InvalidRequest, UnknownModel):
                 request = native.read(body)

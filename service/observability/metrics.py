@@ -54,7 +54,7 @@ def error_codes(root: type[ServiceError] = ServiceError) -> frozenset[str]:
     return frozenset({root.code}.union(*(error_codes(leaf) for leaf in root.__subclasses__())))
 
 
-class Answered(Protocol):
+class AnsweredRequest(Protocol):
     """A request that was answered (service.api.request_log): the template of its path, its HTTP status, the
     seconds it took, the bytes of its body, the counts that were given, the code of the error."""
 
@@ -209,23 +209,23 @@ class Metrics:
         """Let `work` set what it has to at each sample."""
         self._samplers.append(work)
 
-    def answered(self, exchanges: Sequence[Answered]) -> None:
+    def record_requests(self, exchanges: Sequence[AnsweredRequest]) -> None:
         """Requests were answered, perhaps many together. Those alike are told as one."""
-        alike: dict[tuple[str, int, str], list[Answered]] = {}
+        alike: dict[tuple[str, int, str], list[AnsweredRequest]] = {}
         counts: list[TokenCount] = []
         for exchange in exchanges:
             key = exchange.route, exchange.status, _size_class(exchange.body_bytes)
             alike.setdefault(key, []).append(exchange)
             counts += exchange.counts
             if exchange.error is not None:
-                self.rejected(exchange.error)
+                self.record_rejection(exchange.error)
         for (route, status, size), group in alike.items():
             self._answered_alike(route if route in self._routes else OTHER, status or 500, size, group)
         if counts:
-            self.counted(counts)
+            self.record_counts(counts)
         self._add_tokenized()
 
-    def _answered_alike(self, route: str, status: int, size: str, group: Sequence[Answered]) -> None:
+    def _answered_alike(self, route: str, status: int, size: str, group: Sequence[AnsweredRequest]) -> None:
         self._requests[route, STATUS_CLASSES[status // 100 - 1]](len(group))
         observe = self._seconds[route, size]
         for exchange in group:
@@ -233,7 +233,7 @@ class Metrics:
         if size != SIZE_CLASSES[0]:
             self._body_bytes[route](sum([exchange.body_bytes for exchange in group]))
 
-    def counted(self, counts: Sequence[TokenCount]) -> None:
+    def record_counts(self, counts: Sequence[TokenCount]) -> None:
         """Counts were given. Those alike are told as one: a batch has a thousand."""
         if len(counts) == 1:
             self._counted_alike(counts)
@@ -310,19 +310,19 @@ class Metrics:
         self._drift_counted.labels(label).inc(counted)
         self._drift_billed.labels(label).inc(billed)
 
-    def loaded(self, tokenizer: str, seconds: float) -> None:
+    def record_load(self, tokenizer: str, seconds: float) -> None:
         """A tokenizer was loaded; its name is one the registry knows."""
         self._load_seconds.labels(tokenizer).set(seconds)
 
-    def rejected(self, code: str) -> None:
+    def record_rejection(self, code: str) -> None:
         """A request, or an item of a batch, was refused or failed."""
         self._rejections.labels(code if code in self._codes else OTHER).inc()
 
-    def turned_away(self, reason: str) -> None:
+    def record_refused_connection(self, reason: str) -> None:
         """A connection was closed before it had a request; `reason` is a word of ours."""
         self._turned_away.labels(reason).inc()
 
-    def limited_alone(self) -> None:
+    def record_rate_fallback(self) -> None:
         """A rate was judged by this process alone, though all were to judge it."""
         self._limited_alone.inc()
 
@@ -357,7 +357,7 @@ class Metrics:
     def scrape(self) -> CollectorRegistry:
         """What a scrape shows now: of this process or, with several workers, of all of them together."""
         self.sample()
-        return multiprocess.all_workers() or self.registry
+        return multiprocess.read_all_workers() or self.registry
 
 
 def _known(name: str | None, names: frozenset[str]) -> str:

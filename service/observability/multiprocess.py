@@ -38,11 +38,11 @@ def open_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="tallystick-metrics-"))
     (folder / LOCK).touch()
     os.environ[FOLDER] = str(folder)
-    start_files()
+    use_own_files()
     return folder
 
 
-def start_files() -> None:
+def use_own_files() -> None:
     """Let this process begin files of its own: to be called in a worker before it makes metrics."""
     values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
 
@@ -52,17 +52,17 @@ def close_folder(folder: Path) -> None:
     os.environ.pop(FOLDER, None)
 
 
-def all_workers() -> CollectorRegistry | None:
+def read_all_workers() -> CollectorRegistry | None:
     """Everything that the workers wrote, read now; None where this process is the only one."""
     path = os.environ.get(FOLDER)
     if path is None:
         return None
     registry = CollectorRegistry()
-    registry.register(_Read(Path(path)))
+    registry.register(_LockedCollector(Path(path)))
     return registry
 
 
-class _Read(MultiProcessCollector):
+class _LockedCollector(MultiProcessCollector):
     """Reads all files under the shared lock."""
 
     def __init__(self, folder: Path) -> None:
@@ -74,7 +74,7 @@ class _Read(MultiProcessCollector):
             return tuple(super().collect())  # type: ignore[no-untyped-call]
 
 
-def retire(folder: Path, process_id: int) -> None:
+def merge_dead_worker(folder: Path, process_id: int) -> None:
     """A worker has died: its gauges go, its sums join those of the dead. Only the process that made the folder."""
     with _locked(folder, fcntl.LOCK_EX):
         mark_process_dead(process_id, str(folder))  # type: ignore[no-untyped-call]

@@ -220,7 +220,7 @@ class Supervisor:
             for end in (self._wakeup_sender, self._wakeup_receiver):
                 end.close()
             os.close(self._parent_pipe[1])
-            multiprocess.start_files()
+            multiprocess.use_own_files()
             self.run_child(self._parent_pipe[0])
         except SystemExit as ended:  # uvicorn's word for an app that did not start
             return CANNOT_START if ended.code else 0
@@ -241,7 +241,7 @@ class Supervisor:
     def _on_child_exit(self, child: Child, code: int) -> None:
         """`code` is the exit code, or minus the number of the signal."""
         assert self.folder is not None
-        multiprocess.retire(self.folder, child.process_id)
+        multiprocess.merge_dead_worker(self.folder, child.process_id)
         if self._stopping:
             self._exit_code = self._exit_code or int(code != 0)
             return

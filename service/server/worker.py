@@ -49,7 +49,7 @@ class Worker(uvicorn.Server):
     def __init__(self, app: FastAPI, settings: Settings, parent: int | None = None) -> None:
         limits = ConnectionLimits(
             settings.max_connections, settings.keep_alive_seconds, settings.header_seconds,
-            app.state.services.metrics.turned_away,
+            app.state.services.metrics.record_refused_connection,
         )
         super().__init__(
             uvicorn.Config(
