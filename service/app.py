@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from service import __version__
 from service.api.auth import Authenticator
 from service.api.cors import Cors
-from service.api.docs import make_openapi
+from service.api.docs import OpenApi, make_openapi
 from service.api.errors import answer_http_error
 from service.api.middleware import RequestMiddleware
 from service.api.pipeline import Pipeline
@@ -37,7 +37,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     pipeline = _open_pipeline(services, RouteCache(app))
-    app.state.services, app.state.pipeline = services, pipeline
+    app.state.services, app.state.pipeline, app.state.openapi = services, pipeline, OpenApi(app)
     app.openapi = lambda: make_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(RequestMiddleware, pipeline=pipeline)
     app.add_exception_handler(HTTPException, answer_http_error)

@@ -29,7 +29,8 @@ from service.api.operations import Operation, Reply
 from service.api.request_log import RequestLog
 from service.api.routing import RawRoute, RouteCache, check_is_no_file
 from service.cache.responses import MAX_LOOP_HASH_BYTES, MIN_CACHED_BODY_BYTES
-from service.counting.conversations import MIN_CONVERSATION_BYTES, NewMessages
+from service.counting.conversations import MIN_CONVERSATION_BYTES
+from service.counting.new_messages import NewMessages
 from service.dialects import native
 from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError, UnsupportedMedia

@@ -1,7 +1,8 @@
-"""Counting files for the command line: through the same Counter as the service, one text at a time."""
+"""`tallystick count`: the tokens of files, counted by the same Counter as in the service, one text at a time."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,6 +10,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from service.cli.files import STDIN, NotText, Source, find_sources, read_text
+from service.cli.operator_files import use_operator_files
+from service.cli.output import OK, UNCOUNTED, UNKNOWN, USAGE, fail, print_columns, print_json, print_message
 from service.counting.counter import Counter
 from service.pricing.prices import plain
 from service.types import CountRequest, Json, TokenCount
@@ -56,6 +59,36 @@ class Tally:
         return sum(known, start=Decimal(0)) if len(known) == len(costs) else None
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="FILE", help="file, folder, or - for standard input")
+    parser.add_argument(
+        "-m", "--model", action="append", default=[], metavar="M", help="count for this model; repeatable"
+    )
+    parser.add_argument(
+        "-t", "--tokenizer", action="append", default=[], metavar="T", help="count with this tokenizer; repeatable"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=run_count)
+
+
+def run_count(arguments: argparse.Namespace) -> int:
+    use_operator_files()
+    paths = arguments.paths or ([] if sys.stdin.isatty() else ["-"])
+    if not paths:
+        return fail("name a file or folder to count, or pipe text in.", USAGE)
+    if not arguments.model and not arguments.tokenizer:
+        return fail("say what to count for: --model M or --tokenizer T.", USAGE)
+    targets = make_targets(arguments.model, arguments.tokenizer)
+    result = count_files(paths, targets)
+    if arguments.json:
+        print_json(as_json(result))
+    else:
+        print_table(result)
+    for skipped in result.skipped:
+        print_message(f"skipped {skipped.path}: {skipped.reason}")
+    return UNCOUNTED if any(skipped.named for skipped in result.skipped) else OK
+
+
 def make_targets(models: Iterable[str], tokenizers: Iterable[str]) -> tuple[CountRequest, ...]:
     """A question a target, its text still missing."""
     return (
@@ -101,8 +134,8 @@ def _with_progress(sources: list[Source]) -> Iterator[Source]:
     if not sys.stderr.isatty():
         yield from sources
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn(),
@@ -172,8 +205,6 @@ def print_table(tally: Tally) -> None:
     print_columns(titles, rows, right_from=1)
 
 
-UNKNOWN = "unknown"
-"""In place of a cost whose price is not known."""
 
 
 def _usd(amount: Decimal | None) -> str | None:
@@ -191,21 +222,3 @@ def _bare(count: TokenCount) -> str:
 def _with_band(count: TokenCount) -> str:
     shown = f"{count.input_tokens:,}"
     return shown if count.low == count.high else f"{shown} ({count.low:,} to {count.high:,})"
-
-
-def print_columns(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]], right_from: int = 99) -> None:
-    """A table on a terminal; elsewhere the same cells, tab-separated."""
-    if not sys.stdout.isatty():
-        for row in (titles, *rows):
-            print("\t".join(row))
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    table = Table(box=None, pad_edge=False)
-    for i, title in enumerate(titles):
-        table.add_column(Text(title), justify="right" if i >= right_from else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)

@@ -126,7 +126,7 @@ def _read_all(inputs: Sequence[Input], columns: Sequence[str], start: Position, 
 
 def _read_one(item: Input, columns: Sequence[str], start: Position, limit: int) -> Iterator[Placed]:
     if item.form == "parquet":
-        from service.corpus.tables import read_rows  # noqa: PLC0415 - needs pyarrow
+        from service.corpus.tables import read_rows
 
         row = start.row
         for values, held, share in read_rows(item.path, columns, row, CHUNK_BYTES):

@@ -40,7 +40,7 @@ def count_frame(
     request: bool = False, prefix: str = "",
 ) -> DataFrame:
     """A pandas frame with its counts; see above. Columns are of pandas' types that can be null, Int64 and string."""
-    import pandas  # noqa: PLC0415
+    import pandas
 
     counter = _counter(Question(model, tokenizer, request=request))
     _check(list(frame.columns), column, prefix)
@@ -66,7 +66,7 @@ def count_table(
 ) -> Table:
     """An Arrow table with its counts; see above. Its types are the same whatever the rows are: of pandas, a column of
     nulls alone may come out of Ray as one without a type."""
-    import pyarrow  # noqa: PLC0415
+    import pyarrow
 
     counter = _counter(Question(model, tokenizer, request=request))
     _check(table.column_names, column, prefix)
@@ -103,6 +103,6 @@ def _count(counter: CorpusCounter, value: Any) -> dict[str, Any]:
 
 def _without_nan(value: Any) -> Any:
     """None for what pandas has in its place: NaN, NA, NaT."""
-    from pandas import api, isna  # noqa: PLC0415
+    from pandas import api, isna
 
     return None if not isinstance(value, (str, bytes)) and api.types.is_scalar(value) and isna(value) else value

@@ -152,7 +152,7 @@ class Journal:
                 raise CannotResume(f"{self._part} is gone; remove {self._summary} to start anew")
             return
         if self.output.suffix == ".parquet":
-            from service.corpus.tables import write_rows  # noqa: PLC0415 - needs pyarrow
+            from service.corpus.tables import write_rows
 
             write_rows(self._part, self.output, COLUMNS)
         else:

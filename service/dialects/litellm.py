@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from service import catalog
 from service.dialects.detect import infer_dialect
-from service.dialects.endpoints import OBJECTS, STRING, Endpoint, Wire, schema_object
+from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.fields import as_object, as_text, optional_text
 from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError
@@ -45,31 +45,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         summary="Count the tokens of a prompt, messages or contents (LiteLLM's route)",
         read=_read,
         answer=_answer,
-        example=(
-            {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello, world!"}]},
-            {"total_tokens": 11, "request_model": "gpt-4o", "model_used": "gpt-4o", "tokenizer_type": "o200k_base"},
-        ),
-        request_schema={
-            "type": "object",
-            "required": ["model"],
-            "additionalProperties": True,
-            "properties": {
-                "model": {"type": "string"},
-                "prompt": {"type": ["string", "null"]},
-                "messages": OBJECTS,
-                "contents": {"type": ["array", "object", "string", "null"]},
-            },
-        },
-        response_schema={
-            "type": "object",
-            "required": ["total_tokens", "request_model", "model_used", "tokenizer_type"],
-            "properties": {
-                "total_tokens": {"type": "integer", "minimum": 0},
-                "request_model": {"type": "string"},
-                "model_used": {"type": "string"},
-                "tokenizer_type": {"type": "string"},
-            },
-        },
         wire="litellm",
     ),
 )
@@ -84,10 +59,4 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"enum": [
-        "400", "401", "403", "404", "405", "408", "413", "415", "429", "500", "503",
-    ]},
-})})
-
-WIRE = Wire("litellm", error_body, _ERROR_SCHEMA)
+WIRE = Wire("litellm", error_body)

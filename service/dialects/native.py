@@ -1,6 +1,6 @@
 """The native wire: `POST /v1/countTokens`, its batch, and how it words counts and errors.
 
-JSON in snake_case. What may be asked is `CountBody`; what comes back is `CountAnswer` (see native_schema).
+JSON in snake_case. What may be asked is `CountBody` (see native_schema).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from service.dialects.detect import infer_dialect
 from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.fields import as_object, wrong_type
 from service.dialects.model_validation import validate_model
-from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, ErrorAnswer, reference
+from service.dialects.native_schema import CountBody
 from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError, UnknownModel
 from service.pricing.prices import plain
@@ -198,7 +198,7 @@ def error_body(error: ServiceError) -> dict[str, Json]:
     return {"error": body}
 
 
-WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)), reference(ErrorAnswer))
+WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)))
 
 _read: Callable[[Json, Mapping[str, str]], CountRequest] = read
 
@@ -208,8 +208,5 @@ COUNT = Endpoint(
     summary="Count the input tokens of a text, several texts or a whole request",
     read=_read,
     answer=answer,
-    example=(EXAMPLE_BODY, EXAMPLE_ANSWER),
-    request_schema=reference(CountBody),
-    response_schema=reference(CountAnswer),
     wire=WIRE.name,
 )

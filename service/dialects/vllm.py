@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import catalog
-from service.dialects.endpoints import OBJECTS, STRING, Endpoint, Wire, schema_object
+from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.fields import as_list, as_object, as_text, wrong_type
 from service.dialects.openai.chat import read_chat
 from service.errors import InvalidRequest, ServiceError
@@ -125,32 +125,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         read=_read_tokenize,
         answer=_answer_count,
         reply=_reply_tokenize,
-        example=(
-            {"model": "gpt-4o", "prompt": "Hello, world!"},
-            {"count": 4, "max_model_len": 128_000, "tokens": [13225, 11, 2375, 0], "token_strs": None},
-        ),
-        request_schema={
-            "type": "object",
-            "required": ["model"],
-            "additionalProperties": True,
-            "properties": {
-                "model": {"type": "string"},
-                "prompt": {"type": ["string", "null"]},
-                "messages": OBJECTS,
-                "add_special_tokens": {"type": ["boolean", "null"], "default": True},
-                "return_token_strs": {"type": ["boolean", "null"], "default": False},
-            },
-        },
-        response_schema={
-            "type": "object",
-            "required": ["count", "max_model_len", "tokens"],
-            "properties": {
-                "count": {"type": "integer", "minimum": 0},
-                "max_model_len": {"type": ["integer", "null"]},
-                "tokens": {"anyOf": [_IDS, {"type": "null"}]},
-                "token_strs": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
-            },
-        },
         wire="vllm",
     ),
     Endpoint(
@@ -160,14 +134,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         read=_read_nothing,
         answer=_answer_count,
         direct=_detokenize,
-        example=({"model": "gpt-4o", "tokens": [13225, 11, 2375, 0]}, {"prompt": "Hello, world!"}),
-        request_schema={
-            "type": "object",
-            "required": ["model", "tokens"],
-            "additionalProperties": True,
-            "properties": {"model": {"type": "string"}, "tokens": _IDS},
-        },
-        response_schema={"type": "object", "required": ["prompt"], "properties": {"prompt": {"type": "string"}}},
         wire="vllm",
     ),
 )
@@ -186,8 +152,4 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"type": "integer"},
-})})
-
-WIRE = Wire("vllm", error_body, _ERROR_SCHEMA)
+WIRE = Wire("vllm", error_body)

@@ -87,7 +87,7 @@ def read_pdf(data: bytes) -> Pdf | None:
 
 def _pypdf() -> Any:
     """The library, loaded at first use. It logs what it repairs, with words of the file: that is switched off."""
-    import pypdf  # noqa: PLC0415 - most requests have no PDF
+    import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
     return pypdf

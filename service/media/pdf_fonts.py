@@ -38,7 +38,7 @@ def dictionary_at(value: Any) -> Any:
 
 def font_cost(font: Any) -> FontCost:
     """Build a font as the library will, and drop it: nothing else tells how large its tables become."""
-    from pypdf.generic._font import Font  # noqa: PLC0415 - most requests have no PDF
+    from pypdf.generic._font import Font
 
     read = _table_bytes(font) // BYTES_PER_ENTRY
     try:
@@ -73,7 +73,7 @@ _USED_FONT = re.compile(rb"(/[^\s()<>\[\]{}/%]{1,40})\s+[-+\d.]+\s+Tf")
 
 def plain_fonts(content: bytes) -> Any:
     """A plain font under each name that these drawing operators use; names may be escaped (`/F#31`)."""
-    from pypdf.generic import DictionaryObject, NameObject  # noqa: PLC0415 - most requests have no PDF
+    from pypdf.generic import DictionaryObject, NameObject
 
     plain = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica", "/Encoding": "/WinAnsiEncoding"}
     font = DictionaryObject({NameObject(key): NameObject(value) for key, value in plain.items()})

@@ -169,7 +169,7 @@ class _Reading:
 
     def run(self) -> None:
         """Read the page into `lines`. A cap or damage of the page itself raises; that of a form clears `whole`."""
-        import pypdf  # noqa: PLC0415 - most requests have no PDF
+        import pypdf
 
         # the library would guess at damaged data, byte by byte, and not tell
         with pypdf.apply_configuration(zlib_maximum_recovery_input_length=0), self._scope(self.page, self._contents):
@@ -200,7 +200,7 @@ class _Reading:
 
     def _form(self, form: Any, *args: Any, **named: Any) -> str:
         """The library's method of the same purpose, which it calls for each form that is drawn."""
-        import pypdf  # noqa: PLC0415 - as above
+        import pypdf
 
         depth = len(self.scopes)
         try:
@@ -231,7 +231,7 @@ class _Reading:
         A form without resources uses those of what draws it. A page without fonts gets plain ones, as viewers do:
         hand-written files (test suites are full of them) have none; the library would skip their text.
         """
-        from pypdf.generic import DictionaryObject, NameObject  # noqa: PLC0415 - most requests have no PDF
+        from pypdf.generic import DictionaryObject, NameObject
 
         around = self.scopes[-1] if self.scopes else DictionaryObject()
         resources = dictionary_at(drawing.get_inherited("/Resources"))

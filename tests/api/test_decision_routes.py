@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from pathlib import Path
 
 import pytest
-from service.api.decision_routes import described_decisions
-from service.api.decision_rows import DECISIONS, examples
-from service.api.openapi import make_document
-from service.api.schemas.decision_bodies import BODIES
 
 from service.app import App
-from tests.api.test_decisions import without_trust
 from tests.support.web import client_of, make_app
 
 BUDGETS = """
@@ -29,24 +23,6 @@ def app(tmp_path: Path) -> App:
     file = tmp_path / "budgets.toml"
     file.write_text(BUDGETS, encoding="utf-8")
     return make_app(threads=8, budgets_file=file)
-
-
-STATELESS = ["estimate_cost", "check_budget", "compare", "split", "list_models", "get_model"]
-
-
-@pytest.mark.parametrize("name", STATELESS)
-async def test_examples_answer_over_http(app: App, name: str) -> None:
-    (row,) = [row for row in DECISIONS if row.name == name]
-    example = examples()[name]
-    path = re.sub(r"{(\w+)(:path)?}", lambda found: example["params"][found[1]], row.path)
-    async with client_of(app) as client:
-        if row.method == "get":
-            query = {key: value for key, value in example["params"].items() if key in row.query}
-            answer = await client.get(path, params=query)
-        else:
-            answer = await client.post(path, json=example["request"])
-    assert answer.status_code == 200, answer.text
-    assert without_trust(answer.json()) == without_trust(example["response"])
 
 
 @pytest.mark.parametrize(("method", "path", "body", "refusal"), [
@@ -81,17 +57,6 @@ async def test_counting_touches_no_budget(app: App) -> None:
         for _ in range(20):
             await client.post("/v1/countTokens", json={"model": "gpt-4o", "text": "hello"})
         assert (await client.get("/v1/budgets/tok")).json() == before
-
-
-def test_every_decision_is_described_with_schema_and_example() -> None:
-    document = make_document(described_decisions(), BODIES)
-    assert {re.sub(r":\w+}", "}", row.path) for row in DECISIONS} == set(document["paths"])
-    for row in DECISIONS:
-        operation = document["paths"][re.sub(r":\w+}", "}", row.path)][row.method]
-        assert operation["responses"]["200"]["content"]["application/json"]["example"]
-        if row.body is not None:
-            assert operation["requestBody"]["content"]["application/json"]["example"]
-            assert row.body.__name__ in document["components"]["schemas"]
 
 
 async def test_a_query_that_nobody_reads_is_refused(app: App) -> None:

@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 
-from service.api.request_log import Exchange
+from service.api.context import RequestContext
 from service.auth import rate_limits
 from service.auth.rate_limits import MINUTE, RateLimiter, Rates, WindowCounts, find_window, name_client
 from service.auth.rate_store import RateStore
 from service.errors import RateLimited
-from tests.api.test_app import wire_of
 from tests.auth.test_auth import Door, bearer
 from tests.support.redis_server import FaultyProxy, redis_cluster, redis_sentinel, redis_server
 from tests.support.web import client_of as web_client
-from tests.support.web import make_app
+from tests.support.web import find_dialect, make_app
 
 COUNT = "/v1/countTokens"
 BODY = {"tokenizer": "gpt2", "text": "hello"}
@@ -88,7 +87,7 @@ class Clock:
 
 async def passes(limiter: RateLimiter, who: str, rates: Rates) -> bool:
     try:
-        await limiter.take(who, rates, Exchange("id"))
+        await limiter.take(who, rates, RequestContext("id"))
     except RateLimited:
         return False
     return True
@@ -129,10 +128,10 @@ async def test_what_is_left_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     limiter, rates = RateLimiter(Rates()), Rates(requests=2, tokens=50)
     headers_seen = []
     for number in range(3):
-        exchange = Exchange("id")
+        context = RequestContext("id")
         with pytest.raises(RateLimited) if number == 2 else nullcontext() as caught:
-            await limiter.take("a", rates, exchange)
-        headers_seen.append(exchange.headers)
+            await limiter.take("a", rates, context)
+        headers_seen.append(context.headers)
         await limiter.charge("a", rates, 20)
     assert caught is not None
     assert caught.value.retry_after == find_window("a", "requests").ends_in
@@ -146,11 +145,11 @@ async def test_what_is_left_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_no_limit_takes_nothing_and_tells_nothing() -> None:
-    limiter, exchange = RateLimiter(Rates()), Exchange("id")
+    limiter, context = RateLimiter(Rates()), RequestContext("id")
     for _ in range(100):
-        await limiter.take("a", Rates(), exchange)
+        await limiter.take("a", Rates(), context)
         await limiter.charge("a", Rates(), 10**9)
-    assert exchange.headers == []
+    assert context.headers == []
     assert len(limiter._counts) == 0
 
 
@@ -159,7 +158,7 @@ async def test_taking_is_no_burden() -> None:
     limiter, rates = RateLimiter(Rates()), Rates(10**9, 10**9)
     began = time.perf_counter()
     for _ in range(20_000):
-        await limiter.take("key:a", rates, Exchange("id"))
+        await limiter.take("key:a", rates, RequestContext("id"))
     assert (time.perf_counter() - began) / 20_000 < 0.000_2
 
 
@@ -177,12 +176,12 @@ async def test_beyond_the_limit_is_a_429_in_the_wire_with_retry_after() -> None:
             assert (await client.post(COUNT, json=BODY)).status_code == 200
         for path, wire in paths.items():
             answer = await client.post(path, json=BODY)
-            assert (answer.status_code, wire_of(answer.json())) == (429, wire), answer.text
+            assert (answer.status_code, find_dialect(answer.json())) == (429, wire), answer.text
             assert 1 <= int(answer.headers["retry-after"]) <= MINUTE
             assert answer.headers["ratelimit-remaining"] == "0"
         for _ in range(5):  # probes are not limited
             assert (await client.get("/livez")).status_code == 200
-    registry = app.state.parts.metrics.registry
+    registry = app.state.services.metrics.registry
     assert registry.get_sample_value("tallystick_rejections_total", {"code": "rate_limited"}) == 4
 
 
@@ -315,7 +314,7 @@ async def test_a_redis_that_fails_leaves_each_process_its_own_limit(caplog: pyte
 async def test_a_burst_leaves_few_connections_to_redis_open() -> None:
     with redis_server() as server, server.client() as admin:
         limiter = RateLimiter(Rates(), RateStore(server.url, 5.0))
-        await asyncio.gather(*(limiter.take(f"ip:{i}", Rates(requests=10), Exchange("id")) for i in range(500)))
+        await asyncio.gather(*(limiter.take(f"ip:{i}", Rates(requests=10), RequestContext("id")) for i in range(500)))
         info: Any = admin.info("clients")
         await limiter.close()
     assert info["connected_clients"] <= rate_limits.MAX_CONCURRENT + 2  # and the one that asks
@@ -339,6 +338,6 @@ async def test_those_who_wait_for_a_place_do_not_wait_for_a_store_that_fails() -
     store = Silent()
     limiter = RateLimiter(Rates(), store)
     began = time.monotonic()
-    await asyncio.gather(*(limiter.take("ip:1", Rates(requests=1_000), Exchange("id")) for _ in range(200)))
+    await asyncio.gather(*(limiter.take("ip:1", Rates(requests=1_000), RequestContext("id")) for _ in range(200)))
     assert time.monotonic() - began < 0.5  # in turns it would be 1.25 s
     assert store.asked <= rate_limits.MAX_CONCURRENT

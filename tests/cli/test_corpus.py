@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from service.cli import corpus
-from service.cli.main import DAMAGED, OK, UNCOUNTED, USAGE, main
+from service.cli.main import main
+from service.cli.output import DAMAGED, OK, UNCOUNTED, USAGE
 from service.corpus.counting import COLUMNS
 from service.corpus.journal import SHARE
 from service.errors import TokenizerUnavailable
@@ -142,7 +143,7 @@ def test_damaged_data_has_its_exit_code(
     def fail(*_: object, **__: object) -> None:
         raise TokenizerUnavailable("o200k_base is damaged")
 
-    monkeypatch.setattr("service.corpus.run.count_corpus", fail)
+    monkeypatch.setattr("service.cli.corpus.count_corpus", fail)
     assert run("in", "-m", "gpt-4o", "-o", "out.jsonl") == DAMAGED
     assert "damaged" in capsys.readouterr().err
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ for name in ("fsync", "replace", "unlink", "truncate"):
     setattr(os, name, dying(getattr(os, name)))
 from service.corpus import batches, journal
 batches.CHUNK_BYTES, journal.SHARE = 2000, 0
-from service.cli import main
+from service.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 """The command, killed at the n-th of the calls by which a journal comes to the disk."""
@@ -98,7 +99,7 @@ def test_killed_at_any_time(tmp_path: Path, workers: str) -> None:
     expected = make_corpus(tmp_path, 30_000)
     chance, kills, code = random.Random(int(workers)), 0, -signal.SIGKILL
     part = tmp_path / "out.jsonl.part"
-    script = "import sys; from service.corpus import run; run.ALONE_BYTES = 0; from service.cli import main; "
+    script = "import sys; from service.corpus import run; run.ALONE_BYTES = 0; from service.cli.main import main; "
     command = [sys.executable, "-c", f"{script} sys.exit(main(sys.argv[1:]))", *COMMAND, "out.jsonl"]
     while code == -signal.SIGKILL:
         running = subprocess.Popen(
@@ -130,7 +131,8 @@ def size(path: Path) -> int:
 def children_of(process: int) -> list[int]:
     found: list[int] = []
     for task in Path(f"/proc/{process}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+            found += map(int, (task / "children").read_text().split())
     return found
 
 

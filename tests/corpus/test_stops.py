@@ -26,7 +26,7 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from service.corpus import batches, journal, run
 batches.CHUNK_BYTES, journal.SHARE, run.ALONE_BYTES = 4000, 1e9, 0
-from service.cli import main
+from service.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 """The command, in small batches and with no checkpoint of its own: what goes on was saved by the stop."""

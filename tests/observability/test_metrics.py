@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from service.api.request_log import Exchange
+from service.api.context import RequestContext
 from service.observability import multiprocess
 from service.observability.metrics import MAX_MODELS, Metrics, error_codes
 from service.types import InputCost, TokenCount
@@ -27,8 +27,8 @@ def count_of(tokens: int = 1, **more: Any) -> TokenCount:
     return TokenCount(tokens, "exact", tokens, tokens, "o200k_base", "r", {"messages": tokens}, engine="fast", **given)
 
 
-def answered(route: str, seconds: float, body_bytes: int) -> Exchange:
-    return Exchange("id", route=route, status=200, seconds=seconds, body_bytes=body_bytes)
+def answered(route: str, seconds: float, body_bytes: int) -> RequestContext:
+    return RequestContext("id", route=route, status=200, seconds=seconds, body_bytes=body_bytes)
 
 
 async def test_latency_is_by_route_and_size() -> None:
@@ -37,7 +37,7 @@ async def test_latency_is_by_route_and_size() -> None:
         for size in (10, 10, 20_000, 300_000):
             await client.post("/v1/countTokens", json={"tokenizer": "gpt2", "text": "x" * size})
         await client.get("/livez")
-    registry = app.state.parts.metrics.registry
+    registry = app.state.services.metrics.registry
     seen = {
         size: read(registry, "request_seconds_count", route="/v1/countTokens", size=size)
         for size in ("none", "to_16_kib", "to_256_kib", "to_4_mib", "over_4_mib")
@@ -53,7 +53,7 @@ async def test_tokens_and_cost_are_by_canonical_model() -> None:
             answer = await client.post("/v1/countTokens", json={"model": model, "text": "word " * 99 + "word"})
             assert answer.json()["input_tokens"] == 100
         await client.post("/v1/countTokens", json={"tokenizer": "gpt2", "text": "word " * 99 + "word"})
-    registry = app.state.parts.metrics.registry
+    registry = app.state.services.metrics.registry
     assert read(registry, "tokens_counted_total", provider="openai", model="gpt-4o", method="exact") == 300
     assert read(registry, "cost_usd_total", provider="openai", model="gpt-4o") == pytest.approx(300 * 2.5e-6)
     assert read(registry, "tokens_counted_total", provider="openai", model="other", method="estimate") == 100
@@ -94,7 +94,7 @@ async def test_tokenizers_tell_what_they_did() -> None:
         for text in ("한글" * 2_000, "x" * 10_000):
             await client.post("/v1/countTokens", json={"tokenizer": "o200k_base", "text": text})
         text = (await client.get("/metrics")).text
-    registry = app.state.parts.metrics.registry
+    registry = app.state.services.metrics.registry
     assert read(registry, "tokenized_bytes_total", tokenizer="o200k_base") == 12_000 + 10_000
     assert read(registry, "tokenized_texts_total", tokenizer="o200k_base") == 2
     assert (read(registry, "tokenize_seconds_total", tokenizer="o200k_base") or 0) > 0

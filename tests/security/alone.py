@@ -14,6 +14,7 @@ import sys
 
 import httpx
 
+from service.api.schemas.examples import get_example
 from service.app import ENDPOINTS
 from tests.security.parser_fuzz import targets
 from tests.support.live import running_server
@@ -46,8 +47,9 @@ def ask_everything(client: httpx.Client) -> int:
     answers = 0
     for endpoint in ENDPOINTS:
         for path in (path for path in endpoint.paths if "tunedModels" not in path):
-            answer = client.post(re.sub(r"{[\w:]+}", "gemini-2.5-flash", path), json=endpoint.example[0])
-            assert answer.json() == endpoint.example[1], answer.text
+            example = get_example(endpoint.name)
+            answer = client.post(re.sub(r"{[\w:]+}", "gemini-2.5-flash", path), json=example.request)
+            assert answer.json() == example.response, answer.text
             answers += 1
     for target in targets():
         if "{" not in target.path:

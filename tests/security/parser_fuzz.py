@@ -26,16 +26,13 @@ from typing import Any
 
 from pydantic_core import to_json
 from service.api.decision_rows import DECISIONS
-from service.api.decision_rows import examples as decision_examples
 from service.api.inspection_rows import INSPECTIONS
-from service.api.inspection_rows import examples as inspection_examples
 from service.api.routes import JsonRoute
-from service.api.usage_routes import EXAMPLES as USAGE_EXAMPLES
 from starlette.routing import Route
 
+from service.api.schemas.examples import get_example
 from service.app import ENDPOINTS, create_app
 from service.dialects.json import read_json
-from service.dialects.native_schema import EXAMPLE_BATCH_BODY
 from service.errors import InvalidRequest, ServiceError
 from service.settings import Settings
 from service.types import Json
@@ -65,16 +62,16 @@ def targets() -> tuple[Target, ...]:
     bodies: dict[str, list[Json]] = {}
     for endpoint in ENDPOINTS:
         for path in endpoint.paths:
-            bodies[path] = [endpoint.example[0], *RICH.get(endpoint.wire, ())]
+            bodies[path] = [get_example(endpoint.name).request, *RICH.get(endpoint.wire, ())]
     bodies["/tokenize"].append(CHAT)
     bodies["/utils/token_counter"] += [CHAT, {"model": "gemini-2.5-flash", **RICH["google"][0]}]
     native = [*native_bodies(), {"tokenizer": "gemma3", "texts": ["a", "b"]}]
     bodies["/v1/countTokens"] += native
-    bodies["/v1/countTokens:batch"] = [EXAMPLE_BATCH_BODY, {"items": native}]
-    bodies["/v1/usage"] = [USAGE_EXAMPLES["bill"]]
-    bodies |= {row.path: [decision_examples()[row.name]["request"]] for row in DECISIONS if row.body is not None}
+    bodies["/v1/countTokens:batch"] = [get_example("count_tokens_batch").request, {"items": native}]
+    bodies["/v1/usage"] = [get_example("take_usage").request]
+    bodies |= {row.path: [get_example(row.name).request] for row in DECISIONS if row.body is not None}
     bodies["/v1/truncate"].append({"model": "gpt-4o", "max_tokens": 50_000, "request": CHAT})
-    bodies |= {row.path: [inspection_examples()[row.name]["request"]] for row in INSPECTIONS}
+    bodies |= {row.path: [get_example(row.name).request] for row in INSPECTIONS}
     found = [
         Target(route.path, route.app.app, tuple(bodies[route.path]))  # type: ignore[attr-defined]
         for route in app.routes if isinstance(route, Route) and isinstance(getattr(route.app, "app", None), JsonRoute)

@@ -239,8 +239,8 @@ async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
     """A connection that is served in this process, and its other end."""
     app = make_app(warm=())
     registry.get_tokenizer("o200k_base")
-    limits = ConnectionLimits(10, 60, 60, app.state.parts.metrics.record_refused_connection)
-    kind = connection_class(limits, app.state.fast_path)
+    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.record_refused_connection)
+    kind = connection_class(limits, app.state.pipeline.try_sync)
     config = uvicorn.Config(app, http=kind, ws="none", log_config=None, access_log=False)
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)

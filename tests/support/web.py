@@ -19,3 +19,15 @@ def make_app(**settings: Any) -> FastAPI:
 
 def client_of(app: FastAPI) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://tallystick")
+
+
+def find_dialect(body: Any) -> str:
+    """The dialect that an error is written in, by its body; `none` for what is no error."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return "none"
+    if body.get("type") == "error":
+        return "anthropic"
+    if isinstance(error.get("code"), int) and "status" in error:
+        return "google"
+    return "native" if "field" in error else "openai"

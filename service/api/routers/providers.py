@@ -63,10 +63,10 @@ def openai_input_tokens(body: wire.OpenAIInputTokensBody) -> None:
 GOOGLE = WIRES["google"]
 google = _open_router(GOOGLE, "count")
 
-Model = Annotated[str, Path(examples=["gemini-2.5-flash"])]
-Project = Annotated[str, Path(examples=["my-project"])]
-Location = Annotated[str, Path(examples=["us-central1"])]
-Publisher = Annotated[str, Path(examples=["google"])]
+Model = Annotated[str, Path(description="A model by any of its names, of any provider.")]
+Project = Annotated[str, Path(description="Any; it changes nothing.")]
+Location = Annotated[str, Path(description="Any; it changes nothing.")]
+Publisher = Annotated[str, Path(description="google, or another publisher whose models Vertex AI serves.")]
 PUBLISHED = "publishers/{publisher}/models/{model}:countTokens"
 
 

@@ -48,7 +48,8 @@ def add_examples(document: dict[str, Any]) -> None:
             example = get_example(operation["operationId"])
             for parameter in operation.get("parameters", ()):
                 if parameter["name"] in example.params:
-                    parameter["example"] = example.params[parameter["name"]]
+                    value = example.params[parameter["name"]]
+                    parameter["example"] = int(value) if parameter["schema"].get("type") == "integer" else value
             bodies = operation.get("requestBody", {"content": {}})["content"]
             if "application/json" in bodies:
                 bodies["application/json"]["example"] = example.request

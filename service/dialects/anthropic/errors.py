@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service.dialects.endpoints import STRING, Wire, schema_object
+from service.dialects.endpoints import Wire
 from service.errors import ServiceError
 from service.types import Json
 
@@ -29,9 +29,4 @@ def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     return status, {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": request_id}
 
 
-_ERROR_SCHEMA = schema_object({
-    "type": {"const": "error"}, "request_id": STRING,
-    "error": schema_object({"type": {"enum": [*_ERROR_TYPES.values(), "api_error"]}, "message": STRING}),
-})
-
-WIRE = Wire("anthropic", _error, _ERROR_SCHEMA, busy=(503, OVERLOADED))
+WIRE = Wire("anthropic", _error, busy=(503, OVERLOADED))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
-from service.dialects.endpoints import NULL, OBJECT, OBJECTS, STRING, Endpoint, any_of
+from service.dialects.endpoints import Endpoint
 from service.dialects.google.request import read_generate_content
 from service.types import CountRequest, Json, TokenCount
 
@@ -34,63 +33,13 @@ def answer(count: TokenCount) -> Json:
     return {"totalTokens": count.input_tokens, "promptTokensDetails": details}
 
 
-_EXAMPLE_BODY: Json = {
-    "contents": [{"role": "user", "parts": [{"text": "The quick brown fox jumps over the lazy dog."}]}],
-    "systemInstruction": {"role": "user", "parts": [{"text": "Answer briefly."}]},
-}
-
-
-def _example(tokens: int) -> tuple[Json, Json]:
-    """The example for gemini-2.5-flash: 13 tokens of text, and on the Gemini API one for each of two roles."""
-    return _EXAMPLE_BODY, {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
-
-
-
-_CONTENT_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "role": {"type": ["string", "null"]},
-        "parts": any_of(STRING, {"type": "array", "items": any_of(STRING, OBJECT)}, OBJECT, NULL),
-    },
-}
-_CONTENTS = any_of(STRING, {"type": "array", "items": any_of(STRING, _CONTENT_SCHEMA)}, _CONTENT_SCHEMA)
-_REQUEST_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "contents": any_of(_CONTENTS, NULL),
-        "systemInstruction": any_of(_CONTENTS, NULL),
-        "tools": OBJECTS,
-        "toolConfig": any_of(OBJECT, NULL),
-        "generationConfig": any_of(OBJECT, NULL),
-        "generateContentRequest": {
-            **any_of(OBJECT, NULL),
-            "description": "A whole generateContent request; then contents beside it are ignored.",
-        },
-    },
-}
-_RESPONSE_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["totalTokens"],
-    "properties": {
-        "totalTokens": {"type": "integer"},
-        "promptTokensDetails": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"modality": {"type": "string"}, "tokenCount": {"type": "integer"}},
-            },
-        },
-    },
-}
-
 _PUBLISHER = "publishers/{publisher}/models/{model}:countTokens"
 
 
 def _endpoint(
-    name: str, summary: str, paths: tuple[str, ...], read: Callable[[Json, Mapping[str, str]], CountRequest],
-    tokens: int = 15,
+    name: str, summary: str, paths: tuple[str, ...], read: Callable[[Json, Mapping[str, str]], CountRequest]
 ) -> Endpoint:
-    return Endpoint(name, paths, summary, read, answer, _example(tokens), _REQUEST_SCHEMA, _RESPONSE_SCHEMA, "google")
+    return Endpoint(name, paths, summary, read, answer, "google")
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -110,6 +59,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             for version in ("v1beta1", "v1")
             for scope in ("projects/{project}/locations/{location}/", "")
         ),
-        _count_request("vertex"), tokens=13,
+        _count_request("vertex"),
     ),
 )

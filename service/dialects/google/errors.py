@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service.dialects.endpoints import STRING, Wire, schema_object
+from service.dialects.endpoints import Wire
 from service.errors import ServiceError
 from service.types import Json
 
@@ -31,10 +31,4 @@ def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     return error.status, {"error": body}
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "code": {"type": "integer"}, "message": STRING,
-    "status": {"enum": [*dict.fromkeys(_STATUSES.values()), "INTERNAL"]},
-    "details": {"type": "array", "items": schema_object({"@type": STRING})},
-})})
-
-WIRE = Wire("google", _error, _ERROR_SCHEMA)
+WIRE = Wire("google", _error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service.dialects.endpoints import STRING, Wire, schema_object
+from service.dialects.endpoints import Wire
 from service.errors import ServiceError
 from service.types import Json
 
@@ -30,8 +30,4 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]},
-})})
-
-WIRE = Wire("openai", error_body, _ERROR_SCHEMA)
+WIRE = Wire("openai", error_body)

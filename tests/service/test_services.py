@@ -14,7 +14,8 @@ import pytest
 
 from service import catalog
 from service.catalog import Catalog, CatalogFileError
-from service.cli.main import USAGE, main
+from service.cli.main import main
+from service.cli.output import USAGE
 from service.services import OperatorFiles
 from service.settings import CatalogSettings
 from tests.support.live import running_server
