@@ -69,7 +69,7 @@ class ResponseCache[R]:
         """The answer that was given before."""
         self._drop_old()
         entry = self._entries.get(key)
-        self._events.looked_up("request", "miss" if entry is None else "hit")
+        self._events.record_lookup("request", "miss" if entry is None else "hit")
         if entry is None:
             return None
         self._entries.move_to_end(key)

@@ -272,7 +272,7 @@ class Metrics:
             self._models.add(model)
         return model
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
         """`texts` texts of `size` bytes together were given to a tokenizer that the registry knows."""
         self._tokenized.append((tokenizer, texts, size, seconds))
         if len(self._tokenized) >= MOST_UNTOLD:
@@ -292,19 +292,19 @@ class Metrics:
             self._tokenized_bytes[name](size)
             self._tokenize_seconds[name](seconds)
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None:
         """`tier` and `outcome` are words of ours (service.cache.base)."""
         self._lookups[tier, outcome](number)
 
-    def redis_written(self, outcome: str, number: int) -> None:
+    def record_redis_write(self, outcome: str, number: int) -> None:
         """Counts were stored in Redis, dropped or failed."""
         self._redis_writes.labels(outcome).inc(number)
 
-    def ledger(self, outcome: str, number: int) -> None:
+    def record_ledger_rows(self, outcome: str, number: int) -> None:
         """Rows of the ledger were written or dropped, or a batch of them failed."""
         self._ledger.labels(outcome).inc(number)
 
-    def drifted(self, family: str, counted: int, billed: int) -> None:
+    def record_drift(self, family: str, counted: int, billed: int) -> None:
         """A call was billed that had been counted."""
         label = _known(family, self._families)
         self._drift_counted.labels(label).inc(counted)
