@@ -75,7 +75,7 @@ class Operation[Q](Protocol):
 
 
 class ReplyCache:
-    """ResponseCache by the count that they tell. Counts that are alike are one object (service.counting.counter), and making
+    """Replies by the count that they tell. Counts that are alike are one object (service.counting.counter), and making
     JSON of one takes as long as counting a short text. Thread-safe."""
 
     def __init__(self) -> None:
