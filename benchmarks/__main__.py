@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from benchmarks.results import Tee, write
+from benchmarks.results import Tee, write_section
 
 PARTS: Mapping[str, str] = {
     "rates": "Requests a second",
@@ -40,7 +40,7 @@ def main() -> None:
         with contextlib.redirect_stdout(tee):
             run()
         print(f"   ({time.perf_counter() - began:.0f} s)", flush=True)
-        write(PARTS[part], tee.text)
+        write_section(PARTS[part], tee.text)
 
 
 if __name__ == "__main__":

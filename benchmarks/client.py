@@ -20,7 +20,7 @@ NUMBER = b"000000000000"
 
 CHUNK = 1 << 18
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
-PATIENCE_SECONDS = 20
+TIMEOUT_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Address:
     port: int
 
     @classmethod
-    def of(cls, url: str) -> Address:
+    def parse(cls, url: str) -> Address:
         host, _, port = url.removeprefix("http://").partition(":")
         return cls(host, int(port))
 
@@ -58,11 +58,11 @@ class Template:
 
 @dataclass(slots=True)
 class Load:
-    """What came of it. `busy` is the share of its time that the client worked rather than waited."""
+    """What came of it. `busy_share` is the share of its time that the client worked rather than waited."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
-    busy: float = 0.0
+    busy_share: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -79,31 +79,31 @@ class Load:
         return statistics.median(self.latencies)
 
 
-class _Exchange:
+class _Connection:
     """One connection: a request on its way out or its answer on its way in."""
 
-    __slots__ = ("answer", "began", "missing", "socket", "unsent")
+    __slots__ = ("began_at", "bytes_missing", "response", "socket", "unsent_bytes")
 
     def __init__(self, address: Address) -> None:
-        self.socket = socket.create_connection((address.host, address.port), timeout=PATIENCE_SECONDS)
+        self.socket = socket.create_connection((address.host, address.port), timeout=TIMEOUT_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
-        self.began = 0.0
-        self.unsent = memoryview(b"")
-        self.answer = b""
-        self.missing = -1
+        self.began_at = 0.0
+        self.unsent_bytes = memoryview(b"")
+        self.response = b""
+        self.bytes_missing = -1
         """Bytes of the answer that are to come; -1 as long as its head is not complete."""
 
-    def begin(self, request: bytes) -> bool:
+    def start(self, request: bytes) -> bool:
         """Send a request; whether all of it is out."""
-        self.answer, self.missing, self.unsent = b"", -1, memoryview(request)
-        self.began = time.perf_counter()
-        return self.go_on()
+        self.response, self.bytes_missing, self.unsent_bytes = b"", -1, memoryview(request)
+        self.began_at = time.perf_counter()
+        return self.send_rest()
 
-    def go_on(self) -> bool:
-        while self.unsent:
+    def send_rest(self) -> bool:
+        while self.unsent_bytes:
             try:
-                self.unsent = self.unsent[self.socket.send(self.unsent):]
+                self.unsent_bytes = self.unsent_bytes[self.socket.send(self.unsent_bytes):]
             except BlockingIOError:
                 return False
         return True
@@ -113,21 +113,21 @@ class _Exchange:
         data = self.socket.recv(CHUNK)
         if not data:
             raise RuntimeError("the server closed the connection")
-        if self.missing < 0:
-            self.answer += data
-            end = self.answer.find(b"\r\n\r\n")
+        if self.bytes_missing < 0:
+            self.response += data
+            end = self.response.find(b"\r\n\r\n")
             if end < 0:
                 return False
             self._check(end)
         else:
-            self.missing -= len(data)
-        return self.missing == 0
+            self.bytes_missing -= len(data)
+        return self.bytes_missing == 0
 
     def _check(self, end: int) -> None:
-        found = CONTENT_LENGTH.search(self.answer, 0, end + 2)
-        if not self.answer.startswith(b"HTTP/1.1 200") or found is None:
-            raise RuntimeError(f"not what was wanted: {self.answer[:600]!r}")
-        self.missing = int(found[1]) - (len(self.answer) - end - 4)
+        found = CONTENT_LENGTH.search(self.response, 0, end + 2)
+        if not self.response.startswith(b"HTTP/1.1 200") or found is None:
+            raise RuntimeError(f"not what was wanted: {self.response[:600]!r}")
+        self.bytes_missing = int(found[1]) - (len(self.response) - end - 4)
 
 
 def drive(
@@ -138,54 +138,54 @@ def drive(
     Raises RuntimeError for anything but 200.
     """
     numbers = count(time.time_ns() % 10**11) if numbers is None else numbers
-    address = Address.of(url)
-    exchanges = {}
+    address = Address.parse(url)
+    by_descriptor = {}
     with select.epoll() as poll:
         try:
             for _ in range(connections):
-                exchange = _Exchange(address)
-                exchanges[exchange.socket.fileno()] = exchange
-                poll.register(exchange.socket, select.EPOLLIN)
-            return _Drive(poll, exchanges, template, numbers).run(seconds)
+                connection = _Connection(address)
+                by_descriptor[connection.socket.fileno()] = connection
+                poll.register(connection.socket, select.EPOLLIN)
+            return _Driver(poll, by_descriptor, template, numbers).run(seconds)
         finally:
-            for exchange in exchanges.values():
-                exchange.socket.close()
+            for connection in by_descriptor.values():
+                connection.socket.close()
 
 
-class _Drive:
+class _Driver:
     def __init__(
-        self, poll: select.epoll, exchanges: dict[int, _Exchange], template: Template, numbers: Iterator[int]
+        self, poll: select.epoll, by_descriptor: dict[int, _Connection], template: Template, numbers: Iterator[int]
     ) -> None:
         self.poll = poll
-        self.exchanges = exchanges
+        self.by_descriptor = by_descriptor
         self.template = template
         self.numbers = numbers
 
     def run(self, seconds: float) -> Load:
-        load, busy, began = Load(0.0), time.process_time(), time.perf_counter()
-        for exchange in self.exchanges.values():
-            self._begin(exchange)
-        end = began + seconds
-        waiting = len(self.exchanges)
+        load, cpu_before, began_at = Load(0.0), time.process_time(), time.perf_counter()
+        for connection in self.by_descriptor.values():
+            self._send_next(connection)
+        end = began_at + seconds
+        waiting = len(self.by_descriptor)
         while waiting:
-            events = self.poll.poll(PATIENCE_SECONDS)
+            events = self.poll.poll(TIMEOUT_SECONDS)
             if not events:
-                raise RuntimeError(f"no answer within {PATIENCE_SECONDS} s")
+                raise RuntimeError(f"no answer within {TIMEOUT_SECONDS} s")
             for number, event in events:
-                exchange = self.exchanges[number]
-                if event & select.EPOLLOUT and exchange.go_on():
+                connection = self.by_descriptor[number]
+                if event & select.EPOLLOUT and connection.send_rest():
                     self.poll.modify(number, select.EPOLLIN)
-                if event & ~select.EPOLLOUT and exchange.receive():
+                if event & ~select.EPOLLOUT and connection.receive():
                     now = time.perf_counter()
-                    load.latencies.append(now - exchange.began)
+                    load.latencies.append(now - connection.began_at)
                     if now < end:
-                        self._begin(exchange)
+                        self._send_next(connection)
                     else:
                         waiting -= 1
-        load.seconds = time.perf_counter() - began
-        load.busy = (time.process_time() - busy) / load.seconds
+        load.seconds = time.perf_counter() - began_at
+        load.busy_share = (time.process_time() - cpu_before) / load.seconds
         return load
 
-    def _begin(self, exchange: _Exchange) -> None:
-        if not exchange.begin(self.template.request(next(self.numbers))):
-            self.poll.modify(exchange.socket, select.EPOLLIN | select.EPOLLOUT)
+    def _send_next(self, connection: _Connection) -> None:
+        if not connection.start(self.template.request(next(self.numbers))):
+            self.poll.modify(connection.socket, select.EPOLLIN | select.EPOLLOUT)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.sides import in_turns, ratio
+from benchmarks.rounds import measure_in_turns, ratio
 from benchmarks.texts import corpora
 from service.tokenizers import registry
 from service.tokenizers.base import EngineChoice
@@ -57,10 +57,10 @@ def run() -> None:
     print(f"{'MB/s':<14}{'corpus':<14}{'first':>8}{'again':>8}   against")
     for name, opponents in ROWS:
         for corpus, text in corpora().items():
-            print(f"{name:<14}{corpus:<14}" + _row(name, text, opponents), flush=True)
+            print(f"{name:<14}{corpus:<14}" + _format_row(name, text, opponents), flush=True)
 
 
-def _row(name: str, text: str, opponents: tuple[Opponent, ...]) -> str:
+def _format_row(name: str, text: str, opponents: tuple[Opponent, ...]) -> str:
     fresh = Registry().get(name)
     first = _speed(fresh.count, text)
     mine = registry.get_tokenizer(name).count
@@ -70,7 +70,7 @@ def _row(name: str, text: str, opponents: tuple[Opponent, ...]) -> str:
     for opponent in opponents:
         sides[opponent.name] = partial(_speed, calls[opponent.name], short if opponent.slow else text)
     mine(text)
-    found = in_turns(sides, ROUNDS)
+    found = measure_in_turns(sides, ROUNDS)
     again = statistics.median(found[""])
     return f"{first:>8.1f}{again:>8.1f}   " + "  ".join(_against(found))
 

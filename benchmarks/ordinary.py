@@ -45,10 +45,10 @@ app = FastAPI()
 @app.post("/v1/responses/input_tokens")
 @app.post("/v1beta/models/{name}")
 async def count(body: Body) -> Answer:
-    return Answer(input_tokens=tokens_of(body.request or body))
+    return Answer(input_tokens=count_request(body.request or body))
 
 
-def tokens_of(body: Request) -> int:
+def count_request(body: Request) -> int:
     turns = body.messages or body.input or body.contents
     parts = [turns] if isinstance(turns, str) else [turn.get("content", turn) for turn in turns]
     parts += [body.system, body.instructions, body.systemInstruction, body.tools, getattr(body, "text", None)]

@@ -20,8 +20,8 @@ CHILD = "import sys; from benchmarks.probes import feed; feed(*sys.argv[1:])"
 
 def run() -> None:
     rows = (
-        ("ours", partial(servers.ours, cache_bytes=0), "/livez"),  # or most of a text is known
-        ("ordinary", partial(servers.floor, "ordinary"), "/docs"),
+        ("ours", partial(servers.start_tallystick, cache_bytes=0), "/livez"),  # or most of a text is known
+        ("ordinary", partial(servers.start_baseline, "ordinary"), "/docs"),
     )
     for name, opened, path in rows:
         with opened(core=None) as server:
@@ -38,7 +38,7 @@ def run() -> None:
 def loaded(server: Server, path: str) -> tuple[Load, int]:
     """Probes, and how many bodies were counted meanwhile, fed by a process of its own."""
     command = [sys.executable, "-c", CHILD, server.url, server.key or "-"]
-    with servers.program(command) as child:
+    with servers.start_program(command) as child:
         assert child.stdout is not None
         child.stdout.readline()  # it has begun
         load = probe(server.url, path, SECONDS)
@@ -57,7 +57,7 @@ def feed(url: str, key: str) -> None:
 
 def probe(url: str, path: str, seconds: float) -> Load:
     """One request after the other with 5 ms between, each on a connection that is kept."""
-    address, load = Address.of(url), Load(seconds)
+    address, load = Address.parse(url), Load(seconds)
     connection = http.client.HTTPConnection(address.host, address.port, timeout=60)
     end = time.perf_counter() + seconds
     while (began := time.perf_counter()) < end:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from benchmarks import servers, texts
 from benchmarks.client import Load, Template, drive
+from benchmarks.rounds import measure_in_turns, ratio
 from benchmarks.servers import CLIENT_CORE, Server
-from benchmarks.sides import in_turns, ratio
 from service.tokenizers.registry import get_tokenizer
 
 ROUNDS = 3
@@ -75,24 +75,25 @@ class Measured:
 def run() -> None:
     with ExitStack() as stack:
         sides = {
-            "ours": stack.enter_context(servers.ours()),
-            "echo": stack.enter_context(servers.floor("echo")),
-            "ordinary": stack.enter_context(servers.floor("ordinary")),
+            "ours": stack.enter_context(servers.start_tallystick()),
+            "echo": stack.enter_context(servers.start_baseline("echo")),
+            "ordinary": stack.enter_context(servers.start_baseline("ordinary")),
         }
-        stack.enter_context(servers.on_core(CLIENT_CORE))
+        stack.enter_context(servers.pin_to_core(CLIENT_CORE))
         print(HEADINGS)
         for shape, (make, size) in SHAPES.items():
             for wire, path in PATHS.items():
-                print(f"{shape + ', ' + wire:<24}" + _row(sides, path, make(wire, size)), flush=True)
-        with servers.ours(cache_bytes=0) as forgetful:
+                print(f"{shape + ', ' + wire:<24}" + _format_row(sides, path, make(wire, size)), flush=True)
+        with servers.start_tallystick(cache_bytes=0) as forgetful:
             print(HEADING_NEW)
             for shape, (make, size) in SHAPES.items():
                 for wire, path in PATHS.items():
-                    print(f"{'new: ' + shape + ', ' + wire:<29}" + _new(forgetful, path, make(wire, size)), flush=True)
-            one_text(sides["ours"], forgetful)
+                    row = _measure_new(forgetful, path, make(wire, size))
+                    print(f"{'new: ' + shape + ', ' + wire:<29}{row}", flush=True)
+            measure_one_text(sides["ours"], forgetful)
 
 
-def _new(server: Server, path: str, body: texts.Body) -> str:
+def _measure_new(server: Server, path: str, body: texts.Body) -> str:
     """Of a server that remembers nothing: what the first request of its kind takes."""
     template = texts.post(path, body, server.key)
     drive(server.url, template, seconds=0.2)
@@ -101,11 +102,11 @@ def _new(server: Server, path: str, body: texts.Body) -> str:
     return f"{rate:>11.0f}{cpu * 1e6:>9.0f}"
 
 
-def _row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
+def _format_row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
     templates = {name: texts.post(path, body, server.key) for name, server in sides.items()}
     for name, server in sides.items():
         drive(server.url, templates[name], seconds=0.2)
-    found = in_turns(
+    found = measure_in_turns(
         {name: lambda name=name: measure(sides[name], templates[name]) for name in sides}, ROUNDS  # type: ignore[misc]
     )
     rates = {name: [one.load.rate for one in all_of_them] for name, all_of_them in found.items()}
@@ -129,7 +130,7 @@ def measure(server: Server, template: Template, connections: int = CONNECTIONS, 
 HEADING_NEW = f"{'nothing remembered':<29}{'requests/s':>11}{'cpu us':>9}"
 
 
-def one_text(server: Server, forgetful: Server) -> None:
+def measure_one_text(server: Server, forgetful: Server) -> None:
     """A megabyte over HTTP, from the first byte sent to the last received, and tiktoken in the caller's process."""
     body = text_body("native", 1 << 20)
     text = str(body["text"])
@@ -141,7 +142,7 @@ def one_text(server: Server, forgetful: Server) -> None:
         encode(text)
         return time.perf_counter() - began
 
-    found = in_turns({
+    found = measure_in_turns({
         "known": lambda: drive(server.url, known, connections=1, seconds=0.2).median,
         "new": lambda: drive(forgetful.url, new, connections=1, seconds=0.2).median,
         "tiktoken": in_process,

@@ -37,16 +37,16 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def memory(self, row: str = "VmRSS") -> int:
-        """Bytes: `VmRSS` now, `VmHWM` at its highest since `forget_peak`."""
+        """Bytes: `VmRSS` now, `VmHWM` at its highest since `reset_peak`."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(f"{row}:")) * 1024
 
-    def forget_peak(self) -> None:
+    def reset_peak(self) -> None:
         Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
 
 @contextmanager
-def on_core(core: int | None) -> Iterator[None]:
+def pin_to_core(core: int | None) -> Iterator[None]:
     """Keep to a core, and so do processes started in here; None is all of them."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, CORES if core is None else {core})
@@ -57,26 +57,27 @@ def on_core(core: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def ours(core: int | None = SERVER_CORE, **settings: Any) -> Iterator[Server]:
+def start_tallystick(core: int | None = SERVER_CORE, **settings: Any) -> Iterator[Server]:
     """Tallystick as it would be run: one worker, keys asked for, all else by its defaults but for `settings`."""
     with tempfile.TemporaryDirectory() as folder:
         text, key = make_key("bench", ("count", "models", "tokenize", "metrics"))
         file = Path(folder, "keys.json")
         FileStore(file).change(lambda keys: keys.update({key.id: key}))
-        with on_core(core), running_server(keys_file=file, **settings) as server, on_core(None):
+        with pin_to_core(core), running_server(keys_file=file, **settings) as server, pin_to_core(None):
             yield Server(server.url, server.process.pid, text)
 
 
 @contextmanager
-def floor(name: str, core: int | None = SERVER_CORE) -> Iterator[Server]:
-    """One of `benchmarks.floors`."""
-    with on_core(core), program([sys.executable, "-m", "benchmarks.floors", name]) as process, on_core(None):
+def start_baseline(name: str, core: int | None = SERVER_CORE) -> Iterator[Server]:
+    """One of `benchmarks.baselines`."""
+    command = [sys.executable, "-m", "benchmarks.baselines", name]
+    with pin_to_core(core), start_program(command) as process, pin_to_core(None):
         assert process.stdout is not None
         yield Server(process.stdout.readline().decode().strip(), process.pid)
 
 
 @contextmanager
-def program(command: list[str], **more: Any) -> Iterator[subprocess.Popen[bytes]]:
+def start_program(command: list[str], **more: Any) -> Iterator[subprocess.Popen[bytes]]:
     """Ended at the end."""
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **more) as process:
         try:

@@ -84,12 +84,12 @@ def grown_conversation(redis: RedisServer) -> None:
         one, other = (stack.enter_context(server(redis.url, ask_redis="always")) for _ in range(2))
         first, second = (stack.enter_context(httpx.Client(base_url=s.url, timeout=60)) for s in (one, other))
         for client in (first, second):
-            _wait(lambda client=client: metric(client, "tallystick_redis_up") == 1)  # type: ignore[misc]
+            wait_until(lambda client=client: metric(client, "tallystick_redis_up") == 1)  # type: ignore[misc]
             for model in MODELS:
                 client.post(COUNT, content=conversation(model, 20, "warm"))
         for model in MODELS:
             rows = [timed(first, conversation(model, 200)), timed(first, conversation(model, 201))]
-            _wait(lambda: metric(first, "tallystick_redis_write_queue") == 0)
+            wait_until(lambda: metric(first, "tallystick_redis_write_queue") == 0)
             rows.append(timed(second, conversation(model, 202)))
             shown = "   ".join(f"{ms:6.1f} ms {size:9,.0f} B ({size / rows[0][1]:6.2%})" for ms, size in rows)
             print(f"  {model:20} {shown}")
@@ -117,7 +117,7 @@ def faults(redis: RedisServer) -> None:
         for ask in ("worthwhile", "always"):
             with FaultyProxy(redis.port) as proxy, server(proxy.url, ask_redis=ask) as shared:
                 with httpx.Client(base_url=shared.url) as client:
-                    _wait(lambda: metric(client, "tallystick_redis_up") == 1)
+                    wait_until(lambda: metric(client, "tallystick_redis_up") == 1)
                 for name, fault in _faults(redis, proxy):
                     with fault:
                         _measure(f"{ask}, {name}", (shared, plain))
@@ -180,7 +180,7 @@ def _measure(name: str, servers: Sequence[LiveServer]) -> None:
     print(f"  {name:24} {shown}   {len(seconds[0])} answers each, {bad} not 200")
 
 
-def _wait(true: Callable[[], bool]) -> None:
+def wait_until(true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while not true():
         if time.monotonic() > deadline:

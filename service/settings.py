@@ -15,7 +15,7 @@ from service.redis.url import parse_redis_url
 
 MIB = 1 << 20
 
-LEAST_SECRET = 16
+MIN_SECRET_CHARS = 16
 """Characters of a cache secret."""
 
 DEFAULT_WARM = ("o200k_base", "cl100k_base", "gemma3", "claude-v3", "claude-v4.7", "claude-v4.8")
@@ -164,10 +164,10 @@ class Settings(CatalogSettings):
         if self.redis_url is None or (self.cache_secret is None and not self.needs_secret):
             return self
         secret = self.cache_secret.get_secret_value() if self.cache_secret else ""
-        if len(secret) < LEAST_SECRET:
+        if len(secret) < MIN_SECRET_CHARS:
             raise ValueError(
-                f"TALLYSTICK_REDIS_URL needs TALLYSTICK_CACHE_SECRET, at least {LEAST_SECRET} characters that nobody "
-                "guesses and that every process shares: hashes in Redis are keyed with it. "
+                f"TALLYSTICK_REDIS_URL needs TALLYSTICK_CACHE_SECRET, at least {MIN_SECRET_CHARS} characters that "
+                "nobody guesses and that every process shares: hashes in Redis are keyed with it. "
                 "Make one with: openssl rand -hex 32"
             )
         return self

@@ -1,7 +1,7 @@
 """What we are measured against, on the same server (uvicorn, uvloop, httptools) in one process: `echo` answers with
 the body that came, the least that a server can do with it; `ordinary` is FastAPI with tiktoken inside.
 
-    python -m benchmarks.floors echo|ordinary     prints its URL, then serves until it is terminated
+    python -m benchmarks.baselines echo|ordinary     prints its URL, then serves until it is terminated
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def ordinary() -> Any:
     return app
 
 
-FLOORS: dict[str, Callable[[], Any]] = {"echo": lambda: echo, "ordinary": ordinary}
+BASELINES: dict[str, Callable[[], Any]] = {"echo": lambda: echo, "ordinary": ordinary}
 
 
 def main() -> None:
-    app = FLOORS[sys.argv[1]]()
+    app = BASELINES[sys.argv[1]]()
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     config = uvicorn.Config(

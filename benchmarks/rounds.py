@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 
-def in_turns[T](sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+def measure_in_turns[T](sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
     """What each side gave in each round."""
     found: dict[str, list[T]] = {name: [] for name in sides}
     for _ in range(rounds):
