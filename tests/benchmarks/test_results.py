@@ -16,7 +16,7 @@ def test_a_section_takes_the_place_of_its_older_self_and_leaves_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "FILE", tmp_path / "RESULTS.md")
-    monkeypatch.setattr(results, "quote", lambda _: None)
+    monkeypatch.setattr(results, "write_figures", lambda _: None)
     titles = list(PARTS.values())
     for title in titles:
         results.write_section(title, f"{title}: first\n")
