@@ -12,7 +12,8 @@ import pytest
 from benchmarks.__main__ import PARTS
 from benchmarks.figures import FIGURES, UNKNOWN, make_table
 from service import __version__
-from service.observability.metrics import Metrics, error_codes
+from service.observability.metric_rows import error_codes
+from service.observability.metrics import Metrics
 from service.settings import Settings
 from tests.support import markdown
 from tests.support.live import ROOT

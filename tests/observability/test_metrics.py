@@ -13,7 +13,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from service.api.context import RequestContext
 from service.observability import multiprocess
-from service.observability.metrics import MAX_MODELS, Metrics, error_codes
+from service.observability.metric_rows import MAX_MODELS, error_codes
+from service.observability.metrics import Metrics
 from service.types import InputCost, TokenCount
 from tests.support.web import client_of, make_app
 
