@@ -61,6 +61,7 @@ def _open_pipeline(services: Services, routes: RouteCache) -> Pipeline:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services: Services = app.state.services
+    app.state.pipeline.routes.read()  # whoever embeds the app may have added routes, and these have scopes, too
     await services.start()
     yield
     await services.stop()

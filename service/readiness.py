@@ -26,8 +26,8 @@ SELF_TEST_TOKENS = {
     "o200k_base": 3, "o200k_harmony": 3, "cl100k_base": 3, "p50k_base": 3, "p50k_edit": 3, "r50k_base": 3, "gpt2": 3,
     "claude": 3, "gemma3": 3, "claude-v3": 3, "claude-v4.7": 4, "claude-v4.8": 4,
 }
-"""Tokens of SELF_TEST_TEXT, by the reference engines (tests/test_readiness.py);
-asked again by each readiness probe."""
+"""Tokens of SELF_TEST_TEXT, by the reference engines (tests/service/test_readiness.py). Each readiness probe asks
+again."""
 
 
 FIRST_REQUESTS: tuple[Json, ...] = (

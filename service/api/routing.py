@@ -83,18 +83,17 @@ class KeyedRoute(APIRoute):
 class RawEndpoint:
     """The endpoint of a RawRoute: an operation, described by the signature and docstring of a function."""
 
-    def __init__(self, function: Callable[..., Any], operation: Operation[Any], dialect: Wire) -> None:
+    def __init__(self, function: Callable[..., Any], operation: Operation[Any]) -> None:
         update_wrapper(self, function)
         self.operation = operation
-        self.dialect = dialect
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("A raw endpoint is never called: the pipeline runs its operation.")
 
 
-def raw(operation: Operation[Any], dialect: Wire) -> Callable[[Callable[..., Any]], RawEndpoint]:
+def raw(operation: Operation[Any]) -> Callable[[Callable[..., Any]], RawEndpoint]:
     """Decorates a function that has a signature and a docstring, but no body of its own."""
-    return lambda function: RawEndpoint(function, operation, dialect)
+    return lambda function: RawEndpoint(function, operation)
 
 
 class RawRoute(KeyedRoute):
@@ -106,7 +105,7 @@ class RawRoute(KeyedRoute):
         if not isinstance(endpoint, RawEndpoint):
             raise TypeError(f"{path}: decorate the endpoint of a RawRoute with @raw(...)")
         super().__init__(path, endpoint, **described)
-        self.operation, self.dialect = endpoint.operation, endpoint.dialect
+        self.operation, self.dialect = endpoint.operation, endpoint.operation.wire
         self.app = self._run
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -210,7 +209,12 @@ class RouteCache:
 
     def __init__(self, app: FastAPI) -> None:
         """Raises TypeError for a kind of route that could not be closed to callers without a key."""
-        self.routes = [_as_keyed(context.original_route) for context in iter_route_contexts(app.routes)]
+        self._app = app
+        self.read()
+
+    def read(self) -> None:
+        """Read the routes of the app again: some may have been added. Raises TypeError likewise."""
+        self.routes = [_as_keyed(context.original_route) for context in iter_route_contexts(self._app.routes)]
         self._known: dict[tuple[str, str, str], tuple[KeyedRoute, dict[str, Json]]] = {}
 
     def find(self, scope: Scope) -> tuple[KeyedRoute, dict[str, Json]] | None:

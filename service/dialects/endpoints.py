@@ -1,4 +1,4 @@
-"""The rows that make the routes of the providers, and how each provider words an error."""
+"""How a count endpoint of a provider reads a body and words its answer, and how a provider words an error."""
 
 from __future__ import annotations
 
@@ -7,27 +7,6 @@ from dataclasses import dataclass
 
 from service.errors import ServiceError
 from service.types import CountRequest, Json, TokenCount
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A provider's count endpoint that we speak.
-
-    `paths` are FastAPI paths. `read(body, params)` gives the CountRequest (params: path parameters by name) or raises
-    ServiceError; `answer(count)` is the provider's own response body.
-
-    `reply(request, count)` takes the place of `answer` where the answer needs the request too (the ids of its text).
-    `direct(body)` answers a route that counts nothing; `read` and `answer` are not asked then.
-    """
-
-    name: str
-    paths: tuple[str, ...]
-    summary: str
-    read: Callable[[Json, Mapping[str, str]], CountRequest]
-    answer: Callable[[TokenCount], Json]
-    wire: str
-    reply: Callable[[CountRequest, TokenCount], Json] | None = None
-    direct: Callable[[Json], Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +19,18 @@ class Wire:
     name: str
     error: Callable[[ServiceError, str], tuple[int, Json]]
     busy: tuple[int, ...] = (503,)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A count endpoint. Its paths, and the models that describe it, are in `service/api/routers`.
+
+    `read(body, params)` gives the CountRequest, where `params` are path parameters by name, or raises ServiceError.
+    `answer(count)` is the provider's own response body. `reply(request, count)` takes its place where the answer needs
+    the request, too, such as the ids of its text.
+    """
+
+    wire: Wire
+    read: Callable[[Json, Mapping[str, str]], CountRequest]
+    answer: Callable[[TokenCount], Json]
+    reply: Callable[[CountRequest, TokenCount], Json] | None = None

@@ -38,18 +38,6 @@ def _answer(count: TokenCount) -> Json:
     }
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="litellm_token_counter",
-        paths=("/utils/token_counter",),
-        summary="Count the tokens of a prompt, messages or contents (LiteLLM's route)",
-        read=_read,
-        answer=_answer,
-        wire="litellm",
-    ),
-)
-
-
 def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     """The proxy's envelope: OpenAI's, with the status as a string for a code."""
     return error.status, {
@@ -60,3 +48,5 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
 
 
 WIRE = Wire("litellm", error_body)
+
+COUNT = Endpoint(WIRE, _read, _answer)

@@ -5,7 +5,7 @@ JSON in snake_case. What may be asked is `CountBody` (see native_schema).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -200,13 +200,9 @@ def error_body(error: ServiceError) -> dict[str, Json]:
 
 WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)))
 
-_read: Callable[[Json, Mapping[str, str]], CountRequest] = read
 
-COUNT = Endpoint(
-    name="count_tokens",
-    paths=("/v1/countTokens",),
-    summary="Count the input tokens of a text, several texts or a whole request",
-    read=_read,
-    answer=answer,
-    wire=WIRE.name,
-)
+def _read(value: Json, params: Mapping[str, str]) -> CountRequest:
+    return read(value)
+
+
+COUNT = Endpoint(WIRE, _read, answer)

@@ -1,24 +1,12 @@
-"""Every endpoint of another provider that the service answers, and the error format of each path."""
+"""In which dialect the errors of a path are written that is no route of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from service.dialects import litellm, vllm
-from service.dialects.anthropic.endpoints import ENDPOINTS as ANTHROPIC_ENDPOINTS
 from service.dialects.anthropic.errors import WIRE as ANTHROPIC
-from service.dialects.endpoints import Endpoint, Wire
-from service.dialects.google.endpoints import ENDPOINTS as GOOGLE_ENDPOINTS
+from service.dialects.endpoints import Wire
 from service.dialects.google.errors import WIRE as GOOGLE
-from service.dialects.openai.endpoints import ENDPOINTS as OPENAI_ENDPOINTS
 from service.dialects.openai.errors import WIRE as OPENAI
-
-FOREIGN_ENDPOINTS: tuple[Endpoint, ...] = (
-    *ANTHROPIC_ENDPOINTS, *OPENAI_ENDPOINTS, *GOOGLE_ENDPOINTS, *litellm.ENDPOINTS, *vllm.ENDPOINTS,
-)
-"""Every endpoint that is not native, those that are asked most first."""
-
-WIRES: Mapping[str, Wire] = {wire.name: wire for wire in (ANTHROPIC, OPENAI, GOOGLE, litellm.WIRE, vllm.WIRE)}
 
 WIRE_PREFIXES: tuple[tuple[str, Wire], ...] = (
     ("/anthropic", ANTHROPIC),

@@ -94,7 +94,7 @@ def _answer_count(count: TokenCount) -> Json:
 # ---------------------------------------------------------------- /detokenize
 
 
-def _detokenize(value: Json) -> Json:
+def detokenize(value: Json) -> Json:
     """The text of ids; bytes that are no UTF-8 become U+FFFD. Raises InvalidRequest for ids outside the vocabulary."""
     body = as_object(value, "")
     tokenizer = _vocabulary(catalog.resolve(_model(body)).family.tokenizer)
@@ -108,35 +108,6 @@ def _detokenize(value: Json) -> Json:
             raise wrong_type(f"tokens[{i}]", "a token id", token)
     return {"prompt": tokenizer.decode_bytes(ids).decode("utf-8", "replace")}
 
-
-def _read_nothing(value: Json, params: Mapping[str, str]) -> CountRequest:
-    raise InvalidRequest("This route counts nothing.")
-
-
-# ---------------------------------------------------------------- rows
-
-_IDS = {"type": "array", "items": {"type": "integer"}}
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="vllm_tokenize",
-        paths=("/tokenize",),
-        summary="Token ids of a prompt, or the count of messages (vLLM's route)",
-        read=_read_tokenize,
-        answer=_answer_count,
-        reply=_reply_tokenize,
-        wire="vllm",
-    ),
-    Endpoint(
-        name="vllm_detokenize",
-        paths=("/detokenize",),
-        summary="The text of token ids (vLLM's route)",
-        read=_read_nothing,
-        answer=_answer_count,
-        direct=_detokenize,
-        wire="vllm",
-    ),
-)
 
 _ERROR_TYPES: Mapping[int, str] = {
     400: "BadRequestError", 401: "UnauthorizedError", 404: "NotFoundError", 413: "RequestEntityTooLargeError",
@@ -153,3 +124,5 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
 
 
 WIRE = Wire("vllm", error_body)
+
+TOKENIZE = Endpoint(WIRE, _read_tokenize, _answer_count, _reply_tokenize)

@@ -31,18 +31,16 @@ from service.api.schemas.examples import get_example
 from service.auth.key_store import FileStore
 from service.auth.keys import Key, Scope, make_key
 from service.counting.counter import Counter
-from service.dialects import native
-from service.dialects.registry import FOREIGN_ENDPOINTS
 from service.observability.logs import REQUESTS, RequestRecord
 from service.settings import DEFAULT_WARM
 from service.tokenizers import registry
+from tests.support.routes import count_routes
 from tests.support.texts import odd_texts, unhurried
 from tests.support.web import make_app
 
 COUNT, BATCH, MESSAGES = "/v1/countTokens", "/v1/countTokens:batch", "/v1/messages/count_tokens"
 RESPONSES, GEMINI = "/v1/responses/input_tokens", "/v1beta/models/gemini-2.5-flash:countTokens"
 
-ENDPOINTS = (native.COUNT, *FOREIGN_ENDPOINTS)
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -204,10 +202,8 @@ def twin() -> Twin:
 
 
 EXAMPLES = {
-    re.sub(r"{[\w:]+}", "gemini-2.5-flash", path): body_of(get_example(endpoint.name).request)
-    for endpoint in ENDPOINTS if endpoint.reply is None and endpoint.direct is None
-    for path in endpoint.paths
-} | {BATCH: body_of(get_example("count_tokens_batch").request)}
+    each.path: body_of(each.request) for each in count_routes() if not each.route.operation.threaded
+}
 """Path -> body, of all that counts and nothing else."""
 
 PLAIN = [path for path in EXAMPLES if "tunedModels" not in path]
@@ -229,8 +225,8 @@ async def test_a_count_that_nobody_can_give_is_refused_on_the_slow_path(twin: Tw
 
 @pytest.mark.parametrize("name", ["vllm_tokenize", "vllm_detokenize"])
 async def test_what_asks_the_tokenizer_for_more_than_a_count_takes_the_slow_path(twin: Twin, name: str) -> None:
-    endpoint = next(endpoint for endpoint in ENDPOINTS if endpoint.name == name)
-    assert await twin.ask(Sent(endpoint.paths[0], body_of(get_example(endpoint.name).request))) is None
+    each = next(each for each in count_routes() if each.name == name)
+    assert await twin.ask(Sent(each.path, body_of(each.request))) is None
 
 
 async def test_no_other_route_is_answered_at_once(twin: Twin) -> None:

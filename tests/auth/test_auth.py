@@ -1,4 +1,4 @@
-"""Keys over HTTP: who is let in, in which dialect the others are refused, and that nothing of a key is shown anywhere."""
+"""Keys over HTTP: who is let in, in which dialect others are refused, and that nothing of a key is shown anywhere."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ SCOPES_OF_PATHS = {
     "/v1/split": "count", "/tokenize": "tokenize", "/detokenize": "tokenize", "/v1/tokenize": "tokenize",
     "/v1/detokenize": "tokenize", "/v1/explain": "tokenize", "/v1/bpe/train": "tokenize", "/v1/models": "models",
     "/v1/models/{model_id:path}": "models", "/v1/tokenizers": "models", "/": "models",
-    "/web/{revision}/{path:path}": "models", "/v1/budgets": "budgets", "/v1/budgets/{name}": "budgets",
-    "/v1/budgets/{name}/reserve": "budgets", "/v1/budgets/{name}/settle": "budgets",
+    "/web/{revision}/{path:path}": "models", "/openapi.json": "models", "/v1/budgets": "budgets",
+    "/v1/budgets/{name}": "budgets", "/v1/budgets/{name}/reserve": "budgets", "/v1/budgets/{name}/settle": "budgets",
     "/v1/budgets/{name}/release": "budgets", "/v1/usage": "usage", "/v1/usage/drift": "usage", "/livez": "metrics",
     "/readyz": "metrics", "/metrics": "metrics",
 }

@@ -26,10 +26,10 @@ from tests.support.web import client_of, make_app
 COUNTER = Counter.in_memory()
 
 ENDPOINTS: Mapping[str, Endpoint] = {
-    "anthropic": anthropic.ENDPOINTS[0],
+    "anthropic": anthropic.COUNT,
     "native": native.COUNT,
-    "responses": openai.ENDPOINTS[0],
-    "google": google.ENDPOINTS[0],
+    "responses": openai.COUNT,
+    "google": google.GEMINI,
 }
 MODELS = (
     "claude-3-haiku-20240307", "claude-sonnet-4-5", "claude-opus-4-7", "claude-opus-4-8", "gpt-4o", "gpt-5", "gpt-4",

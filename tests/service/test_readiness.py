@@ -3,14 +3,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from service.api.health import SELF_TEST_TEXT, SELF_TEST_TOKENS, Readiness
 
 from service.counting.counter import Counter
 from service.errors import TokenizerUnavailable
 from service.observability.metrics import Metrics
+from service.readiness import SELF_TEST_TEXT, SELF_TEST_TOKENS, Readiness
 from service.settings import DEFAULT_WARM
 from service.tokenizers import registry
-from tests.support.web import client_of, make_app
 
 
 @pytest.mark.parametrize("name", SELF_TEST_TOKENS)
@@ -45,8 +44,8 @@ def test_a_failed_load_shows_and_does_not_keep_the_others(monkeypatch: pytest.Mo
             raise TokenizerUnavailable("expected sha256 1, found 2")
         return real(name, *rest)
 
-    monkeypatch.setattr("service.api.health.registry.get_tokenizer", damaged)
-    monkeypatch.setattr("service.api.health.registry.is_loaded", lambda name, *_: name != "p50k_edit")
+    monkeypatch.setattr("service.readiness.registry.get_tokenizer", damaged)
+    monkeypatch.setattr("service.readiness.registry.is_loaded", lambda name, *_: name != "p50k_edit")
     readiness = warmed("p50k_edit", "o200k_base")
     ready, body = readiness.report()
     assert (ready, body["status"]) == (False, "failed")
@@ -62,7 +61,7 @@ def test_a_wrong_answer_makes_it_unready(monkeypatch: pytest.MonkeyPatch) -> Non
     assert body["tokenizers"]["o200k_base"]["reason"] == "wrong count in the self-test"
 
 
-def test_a_fault_in_the_first_requests_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_the_first_requests_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
         raise ZeroDivisionError
 
@@ -72,7 +71,7 @@ def test_a_fault_in_the_first_requests_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert body["tokenizers"]["requests"] == {"ready": False, "reason": "ZeroDivisionError"}
 
 
-def test_an_unknown_name_in_the_warm_set_is_told() -> None:
+def test_an_unknown_name_in_the_warm_set_is_shown() -> None:
     readiness = warmed("no-such")
     assert "known are" in readiness.report()[1]["tokenizers"]["no-such"]["reason"]
 
@@ -92,13 +91,3 @@ def test_a_stopping_server_is_not_ready() -> None:
     readiness.start()
     readiness.stop()
     assert readiness.report() == (False, {"status": "draining", "tokenizers": {}})
-
-
-async def test_probes_take_get_and_head() -> None:
-    async with client_of(make_app(warm=())) as client:
-        assert (await client.get("/livez")).json() == {"status": "alive"}
-        assert (await client.head("/livez")).status_code == 200
-        assert (await client.get("/readyz")).status_code == 503  # nothing has been warmed: the app was not started
-        assert (await client.get("/metrics")).headers["content-type"].startswith("text/plain")
-        wanted = {"accept": "application/openmetrics-text; version=1.0.0"}
-        assert (await client.get("/metrics", headers=wanted)).text.endswith("# EOF\n")

@@ -213,8 +213,8 @@ class PreToken(Answer):
     every node so far that is no child of a merge so far. tokens is the row at the end.
     """
 
-    text: TokenText
-    bytes_hex: BytesHex
+    text: str
+    bytes_hex: None = Field(description="Always null: a pre-token is whole characters.")
     start: int
     end: int
     kind: Literal["text", "added"]

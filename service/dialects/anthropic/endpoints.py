@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from service.dialects.anthropic.errors import WIRE
 from service.dialects.anthropic.request import CONTEXT_EDITS, read_messages
 from service.dialects.endpoints import Endpoint
 from service.dialects.fields import as_object, as_text
@@ -23,13 +24,4 @@ def _answer_count(count: TokenCount) -> Json:
     return answer
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="anthropic_count_tokens",
-        paths=("/v1/messages/count_tokens", "/anthropic/v1/messages/count_tokens"),
-        summary="Count the input tokens of an Anthropic Messages request",
-        read=_read_count,
-        answer=_answer_count,
-        wire="anthropic",
-    ),
-)
+COUNT = Endpoint(WIRE, _read_count, _answer_count)

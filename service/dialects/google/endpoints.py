@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from service.dialects.endpoints import Endpoint
+from service.dialects.google.errors import WIRE
 from service.dialects.google.request import read_generate_content
 from service.types import CountRequest, Json, TokenCount
 
@@ -33,32 +34,6 @@ def answer(count: TokenCount) -> Json:
     return {"totalTokens": count.input_tokens, "promptTokensDetails": details}
 
 
-_PUBLISHER = "publishers/{publisher}/models/{model}:countTokens"
-
-
-def _endpoint(
-    name: str, summary: str, paths: tuple[str, ...], read: Callable[[Json, Mapping[str, str]], CountRequest]
-) -> Endpoint:
-    return Endpoint(name, paths, summary, read, answer, "google")
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    _endpoint(
-        "gemini_count_tokens", "Gemini API: count the tokens of a generateContent request",
-        ("/v1beta/models/{model:path}:countTokens", "/v1/models/{model:path}:countTokens"),
-        _count_request("gemini-api"),
-    ),
-    _endpoint(
-        "gemini_tuned_count_tokens", "Gemini API: count the tokens of a request to a tuned model",
-        ("/v1beta/tunedModels/{model}:countTokens", "/v1/tunedModels/{model}:countTokens"), _tuned_request,
-    ),
-    _endpoint(
-        "vertex_count_tokens", "Vertex AI: count the tokens of a generateContent request",
-        tuple(
-            f"/{version}/{scope}{_PUBLISHER}"
-            for version in ("v1beta1", "v1")
-            for scope in ("projects/{project}/locations/{location}/", "")
-        ),
-        _count_request("vertex"),
-    ),
-)
+GEMINI = Endpoint(WIRE, _count_request("gemini-api"), answer)
+TUNED = Endpoint(WIRE, _tuned_request, answer)
+VERTEX = Endpoint(WIRE, _count_request("vertex"), answer)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from service.dialects.endpoints import Endpoint
 from service.dialects.fields import as_object, as_text
+from service.dialects.openai.errors import WIRE
 from service.dialects.openai.responses import read_responses
 from service.errors import InvalidRequest
 from service.types import CountRequest, Json, TokenCount
@@ -23,13 +24,4 @@ def _answer_input_tokens(count: TokenCount) -> Json:
     return {"object": "response.input_tokens", "input_tokens": count.input_tokens}
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="openai_input_tokens",
-        paths=("/v1/responses/input_tokens",),
-        summary="Count the input tokens of a Responses request (OpenAI's own endpoint)",
-        read=_read_input_tokens,
-        answer=_answer_input_tokens,
-        wire="openai",
-    ),
-)
+COUNT = Endpoint(WIRE, _read_input_tokens, _answer_input_tokens)

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import httpx
 import pytest
-from service.api.pages import CONTENT_TYPES, site
 
+from service.api.site import CONTENT_TYPES, site
 from tests.support.web import client_of, make_app
 
 ADDRESS = re.compile(r'(?:href|src)="([^"]+)"')

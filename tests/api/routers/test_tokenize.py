@@ -1,3 +1,5 @@
+"""The routes that show tokens: what they answer, what they refuse, and that they agree with the counts."""
+
 from __future__ import annotations
 
 import json
@@ -10,16 +12,16 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from service.api.inspection_rows import INSPECTIONS
 
+from service.api.routers import tokenize
 from service.api.schemas import tokenize as bodies
 from service.api.schemas.errors import ErrorAnswer
 from service.tokenizers.registry import tokenizer_names
 from tests.support.texts import odd_texts
 from tests.support.web import client_of, make_app
 
-ANSWERS = {row.name: row.answer for row in INSPECTIONS}
-PATHS = {row.name: row.path for row in INSPECTIONS}
+ANSWERS = {route.operation_id: route.response_model for route in tokenize.router.routes}
+PATHS = {route.operation_id: route.path for route in tokenize.router.routes}
 
 CANARY = "hunter2-canary"
 

@@ -42,11 +42,12 @@ def new() -> dict[tuple[type[BaseModel], str], set[Sight]]:
 
 def differences(seen: Seen) -> list[str]:
     """Where a schema says more, or less, than was seen."""
-    found = []
+    found: list[str] = []
     for (model, key), sights in seen.items():
         schema = model.model_json_schema(by_alias=True, mode="serialization")
-        options = schema["properties"][key].get("anyOf", ())
-        nullable = {"type": "null"} in options
+        declared = schema["properties"][key]
+        always_null = declared.get("type") == "null"
+        nullable = always_null or {"type": "null"} in declared.get("anyOf", ())
         required = key in schema.get("required", ())
         place = f"{model.__name__}.{key}"
         if "null" in sights and not nullable:
@@ -57,6 +58,6 @@ def differences(seen: Seen) -> list[str]:
             found.append(f"{place} is required, and was absent")
         if not required and "absent" not in sights:
             found.append(f"{place} is not required, and was never absent")
-        if "there" not in sights:
+        if "there" not in sights and not always_null:
             found.append(f"{place} was never there")
     return sorted(found)
