@@ -21,7 +21,7 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from service.server.http.connection import Connection, ConnectionLimits, connection_class
+from service.server.http.connection import Connection, ConnectionLimits, make_connection_class
 from service.server.listener import has_pending_connections, refuse_new_connections
 from service.services import Services
 from service.settings import Settings
@@ -62,7 +62,7 @@ class Worker(uvicorn.Server):
             uvicorn.Config(
                 app,
                 loop="uvloop",
-                http=connection_class(limits, app.state.pipeline.try_sync),
+                http=make_connection_class(limits, app.state.pipeline.try_sync),
                 ws="none",
                 lifespan="on",
                 log_config=None,
