@@ -251,8 +251,10 @@ class OperatorFiles:
             with self._reading:
                 self._read()
         except CatalogFileError as error:
-            fields = {"reason": str(error)}  # a mistake in a file needs no traceback
-            LOG.error("catalog and budgets stay as they were", extra={"fields": fields})  # noqa: TRY400
+            fields = {"reason": str(error)}
+            LOG.error(  # noqa: TRY400 - a mistake in a file needs no traceback
+                "catalog and budgets stay as they were", extra={"fields": fields}
+            )
             return False
         LOG.info("catalog and budgets read", extra={"fields": {"budgets": len(self.budgets)}})
         return True
