@@ -1,4 +1,4 @@
-"""`make bench`: print how fast this checkout is on this machine, and keep it in RESULTS.md; PARTS names some of it."""
+"""`make bench`: measure how fast this checkout is on this machine, and write RESULTS.md. PARTS chooses some parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS: Mapping[str, str] = {
     "claude": "Claude 3 and later",
     "litellm": "LiteLLM's proxy",
 }
-"""Name of the module that measures -> what its results are called."""
+"""The module that measures -> the heading of its results."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Many texts in one call: items a second of a batch, of one call each, and of tiktoken in the caller's process."""
+"""Many texts: how many a second in one batch call, in a call each, and by tiktoken in the caller's process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A lean HTTP/1.1 client for loopback: keeps some connections busy for a while, and measures.
+"""A fast HTTP/1.1 client for loopback. It keeps some connections busy for a while, and measures.
 
-Each request is made of the same bytes around a number of its own, so that no answer can be one given before. It costs
-about 10 us of the client's core a request (its busy share is measured, too), so that the server is what is measured.
+All requests have the same bytes but for a number, which differs each time: no response can be one that was cached. The
+client needs about 10 us of its core for a request, so that the server is what is measured. Its own busy share is
+measured, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 NUMBER = b"000000000000"
-"""What stands in a template for the number of the request: twelve digits."""
+"""The place in a template for the number of the request, twelve digits."""
 
 CHUNK = 1 << 18
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
@@ -36,7 +37,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A request up to its number and from there on."""
+    """A request: the bytes before its number, and those after it."""
 
     before: bytes
     after: bytes
@@ -44,7 +45,7 @@ class Template:
 
     @classmethod
     def post(cls, path: str, body: bytes, headers: Mapping[str, str]) -> Template:
-        """A POST of `body`, in which NUMBER stands once. Raises ValueError where it does not."""
+        """A POST of `body`, which must contain NUMBER once. Raises ValueError if it does not."""
         if body.count(NUMBER) != 1:
             raise ValueError(f"the body for {path} must hold the number once, not {body.count(NUMBER)} times")
         lines = {"Host": "127.0.0.1", "Content-Type": "application/json", **headers, "Content-Length": str(len(body))}
@@ -58,7 +59,7 @@ class Template:
 
 @dataclass(slots=True)
 class Load:
-    """What came of it. `busy_share` is the share of its time that the client worked rather than waited."""
+    """The measured responses. `busy_share` is the share of the time that the client worked and did not wait."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
@@ -66,11 +67,11 @@ class Load:
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Responses a second."""
         return len(self.latencies) / self.seconds
 
     def percentile(self, share: float) -> float:
-        """Seconds."""
+        """The latency, in seconds, that this share of the requests does not exceed."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -80,7 +81,7 @@ class Load:
 
 
 class _Connection:
-    """One connection: a request on its way out or its answer on its way in."""
+    """One connection, which sends a request or receives its response."""
 
     __slots__ = ("began_at", "bytes_missing", "response", "socket", "unsent_bytes")
 
@@ -92,10 +93,10 @@ class _Connection:
         self.unsent_bytes = memoryview(b"")
         self.response = b""
         self.bytes_missing = -1
-        """Bytes of the answer that are to come; -1 as long as its head is not complete."""
+        """Bytes of the response that have not come; -1 until its headers are complete."""
 
     def start(self, request: bytes) -> bool:
-        """Send a request; whether all of it is out."""
+        """Start to send a request. Returns whether all of it is sent."""
         self.response, self.bytes_missing, self.unsent_bytes = b"", -1, memoryview(request)
         self.began_at = time.perf_counter()
         return self.send_rest()
@@ -109,7 +110,7 @@ class _Connection:
         return True
 
     def receive(self) -> bool:
-        """Take what has come; whether the answer is complete. Raises RuntimeError for any status but 200."""
+        """Read what has come. Returns whether the response is complete. Raises RuntimeError for any status but 200."""
         data = self.socket.recv(CHUNK)
         if not data:
             raise RuntimeError("the server closed the connection")
@@ -126,14 +127,14 @@ class _Connection:
     def _check(self, end: int) -> None:
         found = CONTENT_LENGTH.search(self.response, 0, end + 2)
         if not self.response.startswith(b"HTTP/1.1 200") or found is None:
-            raise RuntimeError(f"not what was wanted: {self.response[:600]!r}")
+            raise RuntimeError(f"unexpected response: {self.response[:600]!r}")
         self.bytes_missing = int(found[1]) - (len(self.response) - end - 4)
 
 
 def drive(
     url: str, template: Template, *, connections: int = 8, seconds: float = 1.0, numbers: Iterator[int] | None = None
 ) -> Load:
-    """Keep `connections` busy for `seconds`, each with its next request as soon as it has its answer.
+    """Keep `connections` busy for `seconds`. Each sends its next request as soon as it has its response.
 
     Raises RuntimeError for anything but 200.
     """
@@ -170,7 +171,7 @@ class _Driver:
         while waiting:
             events = self.poll.poll(TIMEOUT_SECONDS)
             if not events:
-                raise RuntimeError(f"no answer within {TIMEOUT_SECONDS} s")
+                raise RuntimeError(f"no response within {TIMEOUT_SECONDS} s")
             for number, event in events:
                 connection = self.by_descriptor[number]
                 if event & select.EPOLLOUT and connection.send_rest():

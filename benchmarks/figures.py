@@ -1,4 +1,4 @@
-"""The figures of RESULTS.md that the operating guide quotes, in a table that `make bench` keeps up to date."""
+"""The table of figures in the operating guide. They are taken from RESULTS.md; `make bench` writes the table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FIGURES = (
 
 
 def make_table(results: str) -> Iterator[str]:
-    """The table's lines, from the text of RESULTS.md."""
+    """The lines of the table. `results` is the text of RESULTS.md."""
     yield "| what | measured | by | its line in [RESULTS.md](../benchmarks/RESULTS.md) |\n"
     yield "|---|---|---|---|\n"
     for row in FIGURES:
@@ -64,7 +64,7 @@ def _find_value(results: str, row: Figure) -> str:
 
 
 def write_figures(results: str, guide: Path = GUIDE) -> None:
-    """Put the table between the guide's marks."""
+    """Write the table between the markers of the guide. Raises ValueError when a marker is missing."""
     text = guide.read_text("utf-8")
     before, begin, rest = text.partition(MARKERS[0])
     _, end, after = rest.partition(MARKERS[1])

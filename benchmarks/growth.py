@@ -1,4 +1,4 @@
-"""Time and memory against the size of a text over HTTP, 1 KB to 16 MB: both must grow as it does, and no faster."""
+"""Time and memory by the size of a text, 1 KB to 16 MB over HTTP. Both must grow in proportion to it, no faster."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _seconds(server: Server, template: Template) -> float:
 
 
 def _memory(server: Server, model: str) -> str:
-    """What is resident before and after, and the most in between."""
+    """Resident memory before and after, and the most in between."""
     template = _template(server, model, LARGEST)
     before = server.memory()
     server.reset_peak()

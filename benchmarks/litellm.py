@@ -1,8 +1,8 @@
-"""Beside LiteLLM's proxy: the same bodies to its own count endpoints and to ours, which speak its wire.
+"""Beside LiteLLM's proxy: the same bodies, sent to its count endpoints and to ours of the same names.
 
-The proxy has no models configured and no network, so that it counts by itself and asks no provider. One worker each,
-on the same core. `benchmarks/install_litellm.sh` puts it into an environment of its own; without that there is
-nothing to compare with.
+The proxy has no models configured and no network, so it counts by itself and asks no provider. Each server has one
+worker, on the same core. `benchmarks/install_litellm.sh` installs the proxy into an environment of its own; without it
+this part is skipped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The route that most people write: FastAPI, a pydantic model, and tiktoken on the event loop.
+"""The service that most people would write: FastAPI, a pydantic model, and tiktoken on the event loop.
 
-Texts are counted as they are; of a chat every turn's content, the system prompt and the tools, anything but a text as
-its JSON, with four tokens a turn.
+It counts the text or, of a chat, the content of every turn, the system prompt and the tools, with four tokens more for
+each turn. What is not text is counted as JSON.
 """
 
 from __future__ import annotations

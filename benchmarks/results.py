@@ -1,4 +1,4 @@
-"""RESULTS.md: one section a part, each from its latest run, with the machine and the versions it ran on."""
+"""RESULTS.md: a section for each part, from its latest run, with the machine and the versions that it ran on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = ("splintr-rs", "tiktoken", "tokenizers", "ctok", "uvicorn", "uvloop",
 
 
 class Tee(io.StringIO):
-    """Keeps what is printed and shows it all the same."""
+    """Standard output that is shown and kept."""
 
     def write(self, text: str) -> int:
         sys.__stdout__.write(text)  # type: ignore[union-attr]
@@ -40,7 +40,7 @@ class Tee(io.StringIO):
 
 
 def write_section(title: str, text: str) -> None:
-    """Put the section in the place of its older self, or at the end."""
+    """Replace the section of this title, or add it at the end."""
     section = f"## {title}\n\n{_describe_run()}\n\n```text\n{text.rstrip()}\n```\n"
     old = FILE.read_text("utf-8") if FILE.exists() else HEAD
     pattern = re.compile(rf"^## {re.escape(title)}\n.*?^```text\n.*?^```\n", re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""What an instance needs: memory of one, two and four workers that have counted, and what Redis keeps for them."""
+"""What an instance needs: the memory of one, two and four workers that have counted, and the memory of Redis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ ROWS = "/v1/usage?group_by=project,model"
 
 
 def run() -> None:
-    """Print all."""
     workers()
     if shutil.which("redis-server") is None:
         print("Redis: needs redis-server on PATH")
@@ -33,7 +32,7 @@ def run() -> None:
 
 
 def workers() -> None:
-    """Each worker counts for every provider first: what it loads only then counts, too."""
+    """Each worker counts for every provider first, so that everything is loaded when its memory is read."""
     taken: dict[int, float] = {}
     for number in WORKERS:
         with running_server(workers=number, keep_alive_seconds=1) as one:
@@ -45,19 +44,19 @@ def workers() -> None:
 
 
 def _use(one: LiveServer, workers: int) -> None:
-    for turn in range(20 * workers):  # a connection each time, so that the system spreads them
+    for turn in range(20 * workers):  # a new connection each time: the system spreads them over the workers
         for model in MODELS:
             body = {"model": model, "text": prose((turn, model), TEXT_CHARS)}
             httpx.post(f"{one.url}{COUNT}", json=body, headers={"connection": "close"}).raise_for_status()
 
 
 def cached_texts(redis: RedisServer) -> None:
-    """Asked whatever it costs: elsewhere texts that are counted faster than Redis answers are not kept there."""
+    """With ask_redis=always. By default, texts that are counted faster than Redis answers are not stored in it."""
     with server(redis.url, ask_redis="always") as one, httpx.Client(base_url=one.url, timeout=60) as client:
         wait_until(lambda: metric(client, "tallystick_redis_up") == 1)
         with redis.client() as admin:
             used, keys, text = [], [], prose(0, TEXT_CHARS)
-            for start in range(0, TEXTS, STEP):  # the first ones make Redis take what connections need
+            for start in range(0, TEXTS, STEP):  # the first step also makes Redis take memory for connections
                 texts = [f"{i} {text}" for i in range(start, start + STEP)]
                 client.post(COUNT, json={"model": MODELS[0], "texts": texts}).raise_for_status()
                 wait_until(lambda done=start + STEP: admin.dbsize() >= done)  # type: ignore[misc]
