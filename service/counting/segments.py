@@ -84,7 +84,7 @@ class SegmentCounter:
         if texts:
             seconds = time.perf_counter() - began
             self.cache.costs.record(tokenizer.name, chars, seconds)
-            self.cache.events.tokenized(tokenizer.name, texts, size, seconds)
+            self.cache.events.record_tokenized(tokenizer.name, texts, size, seconds)
         return sums
 
     def by_section(self, segments: Sequence[Segment], tokenizer: Tokenizer) -> dict[Section, int]:
@@ -180,7 +180,7 @@ class _CountingCall:
         if not missing:
             return False
         if not cache.would_ask(cache.costs.predict(self.tokenizer.name, sum(job.size for job in missing))):
-            cache.events.looked_up("redis", "skipped")
+            cache.events.record_lookup("redis", "skipped")
             return False
         prefixes = [conversation.key(number) for number in conversation.hashes if number > known]
         texts = sorted((job for job in missing if job.key is not None), key=lambda job: -job.size)
@@ -272,10 +272,10 @@ class _CountingCall:
     def report(self) -> None:
         """Report what the call took, to metrics and to the cost model that predicts what such texts will take."""
         cache, name = self.counter.cache, self.tokenizer.name
-        cache.looked_up(self.hits, self.misses)
+        cache.record_lookup(self.hits, self.misses)
         if self.texts:
             cache.costs.record(name, self.chars, self.seconds)
-            cache.events.tokenized(name, self.texts, self.size, self.seconds)
+            cache.events.record_tokenized(name, self.texts, self.size, self.seconds)
 
 
 def _count_bytes(text: str) -> int:

@@ -28,13 +28,13 @@ class Events:
         self.lookups: Counter[str] = Counter()
         self.writes: Counter[str] = Counter()
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None:
         assert tier == "redis"
         self.lookups[outcome] += number
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
 
-    def redis_written(self, outcome: str, number: int) -> None:
+    def record_redis_write(self, outcome: str, number: int) -> None:
         self.writes[outcome] += number
 
 

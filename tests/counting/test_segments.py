@@ -68,11 +68,11 @@ class Events:
         self.texts = 0
         self.size = 0
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None: ...
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None: ...
 
-    def redis_written(self, outcome: str, number: int) -> None: ...
+    def record_redis_write(self, outcome: str, number: int) -> None: ...
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
         self.texts += texts
         self.size += size
 

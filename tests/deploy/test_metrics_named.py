@@ -16,7 +16,7 @@ import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.observability.metrics import SIZE_CLASSES, STATUS_CLASSES, error_codes
+from service.observability.metric_rows import SIZE_CLASSES, STATUS_CLASSES, error_codes
 from service.server.http.connection import Reason
 from tests.deploy.files import DEPLOY, dashboards, expressions, rules
 from tests.deploy.promql import Selector, grouped_by, selectors
