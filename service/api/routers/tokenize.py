@@ -34,7 +34,7 @@ from service.api.token_answers import (
 from service.dialects import native
 from service.errors import InvalidRequest, TooLarge
 from service.text.bpe_train import END_OF_WORD, Token, Training, train
-from service.text.explain import PreToken, Node
+from service.text.explain import Node, PreToken
 from service.text.explain import explain as explain_text
 from service.text.streaming import StreamDecoder
 from service.text.tokens import Offsets, Tokens, find_token_at, locate_tokens
