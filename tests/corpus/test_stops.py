@@ -25,7 +25,7 @@ SMALL_STEPS = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from service.corpus import batches, journal, run
-batches.CHUNK_BYTES, journal.SHARE, run.ALONE_BYTES = 4000, 1e9, 0
+batches.CHUNK_BYTES, journal.CHECKPOINT_SHARE, run.ALONE_BYTES = 4000, 1e9, 0
 from service.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -136,7 +136,7 @@ def test_what_takes_long_to_read_does_not_hold_it_up() -> None:
 
 
 def test_a_second_signal_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stops, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(stops, "SECOND_SIGNAL_SECONDS", 0)
     with Stops() as asked:
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt) as raised:
