@@ -15,7 +15,7 @@ from service.dialects import native
 from service.dialects.fields import describe_type
 from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable, TooLarge
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import CountRequest, Json, TokenCount
 
 COLUMNS: dict[str, type] = {
@@ -176,7 +176,7 @@ def count_columns(count: TokenCount) -> dict[str, Any]:
     return {
         "model": count.model, "tokenizer": count.tokenizer, "input_tokens": count.input_tokens,
         "method": count.method, "low": count.low, "high": count.high,
-        "cost_usd": None if count.cost is None else plain(count.cost.usd),
+        "cost_usd": None if count.cost is None else format_decimal(count.cost.usd),
     }
 
 

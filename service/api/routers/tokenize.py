@@ -10,7 +10,16 @@ from service.api.auth import needs
 from service.api.routing import BodyWarnings, ServiceRoute, Shared
 from service.api.schemas import tokenize as bodies
 from service.api.schemas.errors import describe_errors
-from service.api.schemas.tokenize import DetokenizeAnswer, ExplainAnswer, TokenizeAnswer, TrainAnswer
+from service.api.schemas.merges import (
+    MAX_CORPUS,
+    MAX_ENCODED,
+    MAX_EXPLAINED,
+    ExplainAnswer,
+    ExplainBody,
+    TrainAnswer,
+    TrainBody,
+)
+from service.api.schemas.tokenize import DetokenizeAnswer, TokenizeAnswer
 from service.api.token_answers import (
     TARGETS,
     all_warnings,
@@ -25,7 +34,7 @@ from service.api.token_answers import (
 from service.dialects import native
 from service.errors import InvalidRequest, TooLarge
 from service.text.bpe_train import END_OF_WORD, Token, Training, train
-from service.text.explain import PreToken, Node
+from service.text.explain import Node, PreToken
 from service.text.explain import explain as explain_text
 from service.text.streaming import StreamDecoder
 from service.text.tokens import Offsets, Tokens, find_token_at, locate_tokens
@@ -174,9 +183,9 @@ ABOUT = {
     "/v1/explain", operation_id="explain", response_model=ExplainAnswer,
     summary="How a text was cut: pre-tokens, bytes, and every merge in its order",
 )
-def explain(body: bodies.ExplainBody, warnings: BodyWarnings, services: Shared) -> Json:
+def explain(body: ExplainBody, warnings: BodyWarnings, services: Shared) -> Json:
     """Shows the steps where the vocabulary's merge rules are published; else only the tokens."""
-    check_length(body.text, bodies.MAX_EXPLAINED, "text", "explain a part of it.")
+    check_length(body.text, MAX_EXPLAINED, "text", "explain a part of it.")
     count = counted(body, body.text, all_warnings(body, warnings), services)
     found = explain_text(get_tokenizer(count.tokenizer), body.text)
     offsets = Offsets(body.text, "code_point")
@@ -229,12 +238,12 @@ def _pre_token(found: PreToken, spelling: Callable[[Node], dict[str, Json]] = _b
     "/v1/bpe/train", operation_id="bpe_train", response_model=TrainAnswer,
     summary="Train a byte-pair encoding on a small corpus, every step shown",
 )
-def train_bpe(body: bodies.TrainBody, warnings: BodyWarnings) -> Json:
+def train_bpe(body: TrainBody, warnings: BodyWarnings) -> Json:
     """Learns merges from a corpus, and encodes texts with them."""
-    check_length(body.corpus, bodies.MAX_CORPUS, "corpus", "learn from a part of it.")
-    if len(body.encode) > bodies.MAX_ENCODED or sum(map(len, body.encode)) > bodies.MAX_EXPLAINED:
+    check_length(body.corpus, MAX_CORPUS, "corpus", "learn from a part of it.")
+    if len(body.encode) > MAX_ENCODED or sum(map(len, body.encode)) > MAX_EXPLAINED:
         raise TooLarge(
-            f"encode holds more than {bodies.MAX_ENCODED} texts or {bodies.MAX_EXPLAINED} characters.", field="encode"
+            f"encode holds more than {MAX_ENCODED} texts or {MAX_EXPLAINED} characters.", field="encode"
         )
     training = train(body.corpus, body.merges, body.level, body.ties, body.top)
     words = training.words

@@ -6,7 +6,7 @@ import { EMPTY, layOut, measurer, rowOf, tokenAt, tokenText } from './rows.js';
 import { spaced, spoken, standIn } from './visible.js';
 
 const ROW = 28;
-/** Browsers limit the height of an element (Firefox: 17.8 million pixels). Beyond this, scrolling takes larger steps. */
+/** Browsers limit the height of an element (Firefox: 17.8 million pixels). Beyond it scrolling takes larger steps. */
 const TALLEST = 8_000_000;
 const COLOURS = 6;
 const MORE = 6;

@@ -9,7 +9,7 @@ from service.renderers.google import declaration, words
 from service.renderers.google.declaration import CLOSE, OPEN, QUOTE
 from service.renderers.google.schema import ReferenceLimit
 from service.types import Tool
-from tests.renderers.google.prompts import model_of, locate_tokens
+from tests.renderers.google.prompts import locate_tokens, model_of
 
 RULES: GoogleRules = model_of("gemini-3.5-flash").family.rules.gemini_api
 

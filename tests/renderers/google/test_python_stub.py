@@ -8,7 +8,7 @@ from service.families.google import GoogleRules
 from service.renderers.google import python_stub
 from service.renderers.google.schema import MAX_RECURSION, ReferenceLimit
 from service.types import Tool
-from tests.renderers.google.prompts import model_of, locate_tokens
+from tests.renderers.google.prompts import locate_tokens, model_of
 
 RULES: GoogleRules = model_of("gemini-2.5-flash").family.rules.gemini_api
 

@@ -13,7 +13,7 @@ from service.dialects.google.request import read_generate_content
 from service.families.google import FAMILIES
 from service.renderers.google.request import ASSUMED_CACHE, HOSTED_DOUBT
 from service.types import CountRequest
-from tests.renderers.google.prompts import ask, details_of, rendered, rendered_for, locate_tokens, user
+from tests.renderers.google.prompts import ask, details_of, locate_tokens, rendered, rendered_for, user
 
 FACTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("facts.json").read_text("utf-8"))
 """Requests that Google received and the prompt tokens it billed for them, over all platforms and generations."""

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
-from service.server.http.connection import Connection, ConnectionLimits, connection_class
+from service.server.http.connection import Connection, ConnectionLimits, make_connection_class
 from service.tokenizers import registry
 from tests.server.test_connections_live import COUNT, connect
 from tests.server.test_workers_live import scrape, until, value
@@ -239,8 +239,8 @@ async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
     """A connection that is served in this process, and its other end."""
     app = make_app(warm=())
     registry.get_tokenizer("o200k_base")
-    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.turned_away)
-    kind = connection_class(limits, app.state.pipeline.try_sync)
+    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.record_refused_connection)
+    kind = make_connection_class(limits, app.state.pipeline.try_sync)
     config = uvicorn.Config(app, http=kind, ws="none", log_config=None, access_log=False)
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -291,7 +291,7 @@ async def test_an_answer_to_nobody_is_let_go() -> None:
         await asyncio.sleep(0)
         with suppress(ConnectionResetError):
             assert await asyncio.get_running_loop().sock_recv(other_end, 65_536) == b""
-        connection.send_unsent()
+        connection.write_pending_response()
 
 
 # ---------------------------------------------------------------- what ends a connection
