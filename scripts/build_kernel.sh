@@ -1,5 +1,5 @@
 #!/bin/sh
-# Rebuilds kernel.wasm of service/tokenizers/claude and .../words from the kernel.c beside it, and notes in kernel.built
+# Rebuilds kernel.wasm of service/tokenizers/claude and .../bpe_kernel from the kernel.c beside it, and notes in kernel.built
 # what it was built from and by what. Needs clang with the wasm32 target, and wasm-ld (lld).
 # With arguments, TARGET [claude|bpe_kernel]: writes that one kernel there, notes nothing.
 set -eu

@@ -65,7 +65,7 @@ def llama_tokenizer_js(texts: list[str], scratch: Path) -> tuple[Ids, str]:
 
 def mistral_sentencepiece(model: str) -> Callable[[list[str], Path], tuple[Ids, str]]:
     def answer(texts: list[str], scratch: Path) -> tuple[Ids, str]:
-        import sentencepiece  # noqa: PLC0415
+        import sentencepiece
 
         processor = sentencepiece.SentencePieceProcessor(model_file=str(files("mistral_common") / "data" / model))
         source = f"sentencepiece {version('sentencepiece')} over mistral-common {version('mistral-common')} {model}"
@@ -74,7 +74,7 @@ def mistral_sentencepiece(model: str) -> Callable[[list[str], Path], tuple[Ids, 
 
 
 def mistral_tekken(texts: list[str], scratch: Path) -> tuple[Ids, str]:
-    from mistral_common.tokens.tokenizers.tekken import Tekkenizer  # noqa: PLC0415
+    from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     name = "tekken_240718.json"
     tokenizer = Tekkenizer.from_file(str(files("mistral_common") / "data" / name))
