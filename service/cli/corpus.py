@@ -19,7 +19,7 @@ from service.corpus.pool import ProcessDied, usable_cores
 from service.corpus.run import Outcome, count_corpus
 from service.corpus.stops import Stopped, Stops
 from service.corpus.totals import Sums, as_json
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 
 ALL_COUNTED, SOME_FAILED = 0, 1
 
@@ -150,7 +150,7 @@ def _print_table(outcome: Outcome) -> None:
     """A line a model, and their totals where there are several; on stderr, what went wrong and how fast it was."""
 
     def cells(name: str, sums: Sums) -> tuple[str, ...]:
-        cost = UNKNOWN if sums.cost is None else plain(sums.cost)
+        cost = UNKNOWN if sums.cost is None else format_decimal(sums.cost)
         return (name, *map(str, (sums.records, sums.failed, sums.input_tokens, sums.bytes)), cost)
 
     totals, all_sums = outcome.totals, outcome.totals.all

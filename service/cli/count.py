@@ -13,7 +13,7 @@ from service.cli.files import STDIN, NotText, Source, find_sources, read_text
 from service.cli.operator_files import use_operator_files
 from service.cli.output import OK, UNCOUNTED, UNKNOWN, USAGE, fail, print_columns, print_json, print_message
 from service.counting.counter import Counter
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import CountRequest, Json, TokenCount
 
 PROGRESS_AFTER_SECONDS = 0.5
@@ -171,8 +171,8 @@ def as_json(tally: Tally) -> Json:
                         "method": count.method,
                         "error_band": {"low": count.low, "high": count.high},
                         "cost": count.cost and {
-                            "currency": "USD", "input": plain(count.cost.usd), "price_status": count.cost.price_status,
-                            "prices_version": count.cost.prices_version,
+                            "currency": "USD", "input": format_decimal(count.cost.usd),
+                            "price_status": count.cost.price_status, "prices_version": count.cost.prices_version,
                         },
                     }
                     for target, count in zip(tally.targets, file.counts, strict=True)
@@ -208,11 +208,11 @@ def print_table(tally: Tally) -> None:
 
 
 def _usd(amount: Decimal | None) -> str | None:
-    return None if amount is None else plain(amount)
+    return None if amount is None else format_decimal(amount)
 
 
 def _cost(count: TokenCount) -> str:
-    return UNKNOWN if count.cost is None else plain(count.cost.usd)
+    return UNKNOWN if count.cost is None else format_decimal(count.cost.usd)
 
 
 def _bare(count: TokenCount) -> str:

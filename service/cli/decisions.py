@@ -10,7 +10,7 @@ from service.cli.output import UNKNOWN, print_message
 from service.dialects import native
 from service.dialects.json import read_json
 from service.dialects.values import MAX_TOKENS
-from service.pricing.prices import Quote, plain
+from service.pricing.prices import Quote, format_decimal
 from service.types import CountRequest
 
 
@@ -56,4 +56,4 @@ def make_request(text: str, model: str, *, whole: bool) -> CountRequest:
 
 def format_usd(quote: Quote | None) -> str:
 
-    return UNKNOWN if quote is None or quote.total is None else plain(quote.total)
+    return UNKNOWN if quote is None or quote.total is None else format_decimal(quote.total)

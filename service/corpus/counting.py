@@ -12,10 +12,10 @@ from service.corpus.batches import MAX_RECORD_BYTES, Batch, Block, Failed, Lines
 from service.corpus.totals import NO_MODEL, Failure, Totals
 from service.counting.counter import Counter
 from service.dialects import native
-from service.dialects.fields import kind_of
+from service.dialects.fields import describe_type
 from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable, TooLarge
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import CountRequest, Json, TokenCount
 
 COLUMNS: dict[str, type] = {
@@ -154,7 +154,7 @@ class CorpusCounter:
         if isinstance(content, bytes):
             content = _decode(content)
         if not isinstance(content, str):
-            raise Unusable("wrong_type", f"not a text but {kind_of(content)}")
+            raise Unusable("wrong_type", f"not a text but {describe_type(content)}")
         return self.counter.count(self.question.base(content))
 
     def _as_request(self, content: Json) -> CountRequest:
@@ -163,7 +163,7 @@ class CorpusCounter:
         if isinstance(content, bytes):
             content = _parse(content)
         if not isinstance(content, dict):
-            raise Unusable("wrong_type", f"not a request body but {kind_of(content)}")
+            raise Unusable("wrong_type", f"not a request body but {describe_type(content)}")
         return native.read({"model": self.question.model, "request": content})
 
 
@@ -172,7 +172,7 @@ def count_columns(count: TokenCount) -> dict[str, Any]:
     return {
         "model": count.model, "tokenizer": count.tokenizer, "input_tokens": count.input_tokens,
         "method": count.method, "low": count.low, "high": count.high,
-        "cost_usd": None if count.cost is None else plain(count.cost.usd),
+        "cost_usd": None if count.cost is None else format_decimal(count.cost.usd),
     }
 
 

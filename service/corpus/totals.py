@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import Json, TokenCount
 
 FIRST_FAILURES = 10
@@ -140,8 +140,8 @@ def _sums_json(sums: Sums) -> dict[str, Json]:
         "records": sums.records, "failed": sums.failed, "input_tokens": sums.input_tokens,
         "error_band": {"low": sums.low, "high": sums.high}, "methods": sums.methods, "bytes": sums.bytes,
         "cost": {
-            "currency": "USD", "input": None if sums.cost is None else plain(sums.cost),
-            "known": plain(sums.usd), "unpriced": sums.unpriced,
+            "currency": "USD", "input": None if sums.cost is None else format_decimal(sums.cost),
+            "known": format_decimal(sums.usd), "unpriced": sums.unpriced,
         },
     }
 

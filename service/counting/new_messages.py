@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from service.counting.message_bytes import decode, replace_list
 from service.counting.split_points import is_self_contained, starts_with_user_text
-from service.dialects.detect import infer_dialect, signs_of_messages
+from service.dialects.detect import find_signs_in_messages, infer_dialect
 from service.dialects.json import MAX_DEPTH, check_depth
 from service.dialects.readers import READERS
 from service.types import CountedPrefix, CountRequest, Doubt, Json, Prompt, TokenCount
@@ -109,10 +109,10 @@ def keeps_dialect(value: Json, path: Sequence[str], older: list[Json], dialect: 
 
 
 def _may_be_other_dialect(dialect: str, messages: list[Json]) -> bool:
-    """Whether these messages might tell another dialect than the older ones did. The first of them is a text."""
+    """Whether these messages look like another dialect than the older ones. The first of them is a text."""
     if MESSAGE_LISTS[dialect] != "messages" or (len(messages) == 1 and len(messages[0]) == len(("role", "content"))):
         return False
-    is_anthropic, is_openai = signs_of_messages(messages)
+    is_anthropic, is_openai = find_signs_in_messages(messages)
     return is_openai if dialect == "anthropic.messages" else is_anthropic
 
 
@@ -120,7 +120,7 @@ def _may_be_other_dialect(dialect: str, messages: list[Json]) -> bool:
 
 
 def subtract(counted: TokenCount, newest: TokenCount, field: str) -> CountedPrefix | None:
-    """What was counted without the new messages. None when it cannot be told apart from them.
+    """What was counted without the new messages. None when the two cannot be separated.
 
     `field` is the list of messages: a note with a path in it makes the two inseparable.
     """

@@ -1,4 +1,4 @@
-"""LiteLLM's counting route: POST /utils/token_counter."""
+"""LiteLLM's count endpoint: POST /utils/token_counter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.types import CountRequest, Json, TokenCount
 
 
 def _read(value: Json, params: Mapping[str, str]) -> CountRequest:
-    """A `prompt` is counted as text; `messages` and `contents` as a whole request, whatever stands beside them."""
+    """The request. A `prompt` is counted as text, `messages` or `contents` as a whole request with all other fields."""
     body = as_object(value, "")
     if body.get("model") is None:
         raise InvalidRequest("model is missing: name the model to count for.", field="model")
@@ -38,8 +38,8 @@ def _answer(count: TokenCount) -> Json:
     }
 
 
-def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
-    """The proxy's envelope: OpenAI's, with the status as a string for a code."""
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+    """LiteLLM's error envelope: that of OpenAI, with the status as a string in `code`."""
     return error.status, {
         "error": {
             "message": error.message, "type": error.code, "param": error.field, "code": str(error.status),
@@ -47,6 +47,6 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-WIRE = Wire("litellm", error_body)
+WIRE = Wire("litellm", make_error)
 
 COUNT = Endpoint(WIRE, _read, _answer)

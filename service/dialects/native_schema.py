@@ -12,7 +12,7 @@ TOKENIZER = "A tokenizer by name, see GET /v1/tokenizers."
 
 
 def describe_defaults(schema: dict[str, Any]) -> None:
-    """For `json_schema_extra`: defaults are told in words, and properties have no titles.
+    """For `json_schema_extra`: write defaults into the descriptions, and remove the titles of properties.
 
     openapi-typescript takes a property with a `default` for one that is always there, in requests as well.
     """

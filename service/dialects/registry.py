@@ -1,4 +1,4 @@
-"""In which dialect the errors of a path are written that is no route of ours."""
+"""Which provider's error envelope a path has that is no route of the service."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WIRE_PREFIXES: tuple[tuple[str, Wire], ...] = (
     ("/detokenize", vllm.WIRE),
     ("/utils/", litellm.WIRE),
 )
-"""Path prefix -> the wire that its unknown paths and wrong methods are answered in (known ones know theirs)."""
+"""Path prefix -> how errors are worded for unknown paths with it. A route that exists has its own."""
 
 
 def find_wire(path: str) -> Wire | None:
-    """The wire for a path that is no route of ours; None for a path of the native API."""
+    """How errors are worded for a path that is no route of the service. None for a path of the native API."""
     return next((wire for prefix, wire in WIRE_PREFIXES if path.startswith(prefix)), None)

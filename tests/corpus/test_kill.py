@@ -138,7 +138,7 @@ def children_of(process: int) -> list[int]:
 
 def all_end(processes: list[int]) -> bool:
     """Whether they end soon, though nobody tells them to."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if not any(is_running(process) for process in processes):
             return True

@@ -174,7 +174,7 @@ def test_bands_of_drift(counted: int, billed: int, band: str) -> None:
 
 
 class BadStore:
-    """Fails as often as told, before or after it did what it was asked."""
+    """A store that fails a given number of times, before or after it added the batch."""
 
     where = "redis"
 

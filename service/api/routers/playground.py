@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.api.auth import needs
+from service.api.errors import NO_PATH
 from service.api.routing import Context, ServiceRoute
 from service.api.site import ASK_AGAIN, FOR_EVER, SECURITY_HEADERS, File, site
 from service.errors import NotFound
@@ -27,7 +28,7 @@ async def file(request: Request, context: Context, revision: str, path: str) -> 
     context.route = WEB
     found = site().files.get(path)
     if found is None:
-        raise NotFound("There is nothing at this path; GET /openapi.json lists what there is.")
+        raise NotFound(NO_PATH)
     return make_file_response(request, found, FOR_EVER if revision == site().revision else ASK_AGAIN)
 
 

@@ -17,7 +17,7 @@ def _read_count(body: Json, _: Mapping[str, str]) -> CountRequest:
 
 
 def _answer_count(count: TokenCount) -> Json:
-    """The beta tells the count before context edits as well, wherever edits were asked for."""
+    """The answer. Where context edits were asked for, the beta also gives the count before them."""
     answer: dict[str, Json] = {"input_tokens": count.input_tokens}
     if any(warning.code == CONTEXT_EDITS for warning in count.warnings):
         answer["context_management"] = {"original_input_tokens": count.input_tokens}

@@ -9,7 +9,7 @@ from service.errors import ServiceError
 from service.types import Json
 
 OVERLOADED = 529
-"""Anthropic's own status for a service that is too busy; its SDKs retry it like a 503."""
+"""Anthropic's own status for a service that is too busy. Its SDKs retry after it as after a 503."""
 
 _ERROR_TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
@@ -23,10 +23,10 @@ _ERROR_TYPES: Mapping[int, str] = {
 }
 
 
-def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     status = OVERLOADED if error.code == "overloaded" else error.status
     kind = _ERROR_TYPES.get(status) or ("invalid_request_error" if status < 500 else "api_error")
     return status, {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": request_id}
 
 
-WIRE = Wire("anthropic", _error, busy=(503, OVERLOADED))
+WIRE = Wire("anthropic", make_error, busy=(503, OVERLOADED))

@@ -20,12 +20,12 @@ def _count_request(platform: str) -> Callable[[Json, Mapping[str, str]], CountRe
 
 
 def _tuned_request(body: Json, params: Mapping[str, str]) -> CountRequest:
-    """A tuned model is named by its owner: the catalog file may say which base it has."""
+    """The request to a tuned model. Its owner chose its name; the catalog file may say which base model it has."""
     return _count_request("gemini-api")(body, {"model": f"tunedModels/{params['model']}"})
 
 
 def answer(count: TokenCount) -> Json:
-    """A CountTokensResponse: the total, and its split by modality (none for 0 tokens)."""
+    """A CountTokensResponse: the total, and the tokens by modality. A modality with 0 tokens is left out."""
     media = dict(count.modalities)
     unsplit = count.details.get("media", 0) - sum(media.values())
     rows = {"TEXT": count.input_tokens - count.details.get("media", 0) + media.pop("TEXT", 0), **media}

@@ -16,8 +16,8 @@ _STATUSES: Mapping[int, str] = {
 _DETAIL = "type.googleapis.com/google.rpc."
 
 
-def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
-    """Google's envelope, with the details its clients read: the field, when to retry, the request."""
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+    """Google's error envelope, with the details that its clients read: the field, when to retry, the request id."""
     details: list[Json] = []
     if error.field:
         violation = {"field": error.field, "description": error.message}
@@ -31,4 +31,4 @@ def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     return error.status, {"error": body}
 
 
-WIRE = Wire("google", _error)
+WIRE = Wire("google", make_error)

@@ -18,8 +18,8 @@ _ERROR_CODES: Mapping[str, str | None] = {
 }
 
 
-def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
-    """OpenAI's envelope. Its own codes where it has one, else ours."""
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+    """OpenAI's error envelope. The code is OpenAI's where it has one, else ours."""
     return error.status, {
         "error": {
             "message": error.message,
@@ -30,4 +30,4 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-WIRE = Wire("openai", error_body)
+WIRE = Wire("openai", make_error)

@@ -85,9 +85,15 @@ function build() {
       mounted.add(name);
       TABS[name].mount(panels[NAMES.indexOf(name)]);
     }
-    tabs[NAMES.indexOf(name)].scrollIntoView({ block: 'nearest', inline: 'center' });
+    centerTab(tabs[NAMES.indexOf(name)]);
     if (currentPlace().tab !== name) setPlace(name);
     document.title = `${t(`tab.${name}`)} – Tallystick`;
+  }
+
+  /** Scrolls the row of tabs, on a narrow screen, and nothing else: scrollIntoView would also move where Tab starts. */
+  function centerTab(tab) {
+    const [row, chosen] = [tablist.getBoundingClientRect(), tab.getBoundingClientRect()];
+    tablist.scrollLeft += chosen.left + chosen.width / 2 - (row.left + row.width / 2);
   }
 
   function onkeydown(event) {

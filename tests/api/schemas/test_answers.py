@@ -18,18 +18,31 @@ import pytest
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from service.api.schemas import budgets, common, cost, count, errors, health, models, providers, text, tokenize, usage
+from service.api.schemas import (
+    budgets,
+    common,
+    cost,
+    count,
+    errors,
+    health,
+    merges,
+    models,
+    providers,
+    text,
+    tokenize,
+    usage,
+)
 from service.api.schemas.errors import ERROR_ANSWERS
 from service.dialects.endpoints import Wire
 from service.dialects.native import WIRE
-from service.dialects.registry import WIRES
+from service.dialects.registry import WIRE_PREFIXES
 from service.errors import ServiceError, UnknownModel
 from tests.api.schemas import seen as sights
 from tests.api.schemas.asked import BAD, BUDGET_CALLS, GETS, POSTS, TOKENIZER
 from tests.support.redis_server import free_port, redis_server
 from tests.support.web import client_of, make_app
 
-MODULES = (budgets, common, cost, count, errors, health, models, providers, text, tokenize, usage)
+MODULES = (budgets, common, cost, count, errors, health, merges, models, providers, text, tokenize, usage)
 
 MODELS: Mapping[str, type[BaseModel]] = {
     name: kind for module in MODULES for name, kind in vars(module).items()
@@ -141,7 +154,7 @@ def all_errors(root: type[ServiceError] = ServiceError) -> Iterator[type[Service
         yield from all_errors(kind)
 
 
-@pytest.mark.parametrize("wire", [WIRE, *WIRES.values()], ids=lambda wire: wire.name)
+@pytest.mark.parametrize("wire", {WIRE.name: WIRE, **{wire.name: wire for _, wire in WIRE_PREFIXES}}.values())
 def test_every_error_fits_the_envelope_of_each_wire(wire: Wire) -> None:
     seen = sights.new()
     for kind in set(all_errors()):

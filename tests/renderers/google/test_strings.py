@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from service.families.google import GoogleRules
-from service.renderers.google import walk
-from service.renderers.google.schema import Allowance
+from service.renderers.google import strings
+from service.renderers.google.schema import ReferenceLimit
 from service.types import Tool
 from tests.renderers.google.prompts import model_of, rendered
 
@@ -26,34 +26,34 @@ SCHEMA: dict[str, Any] = {
 
 
 def test_a_tool_is_its_strings_and_one_for_every_type() -> None:
-    drawn = walk.tool(Tool("f", "Does it.", SCHEMA, schema_form="google"), RULES, Allowance())
-    assert drawn.texts == (
+    fragment = strings.render_tool(Tool("f", "Does it.", SCHEMA, schema_form="google"), RULES, ReferenceLimit())
+    assert fragment.texts == (
         "f", "Does it.", "unit", "unit", "enum", "c", "c", "f", "days", "Day.", "either",
     )
-    assert drawn.fixed == 6
+    assert fragment.fixed == 6
 
 
 def test_a_json_schema_of_a_tool_is_free() -> None:
-    drawn = walk.tool(Tool("f", "Does it.", SCHEMA, schema_form="json"), RULES, Allowance())
-    assert (drawn.texts, drawn.fixed) == (("f", "Does it."), 0)
+    fragment = strings.render_tool(Tool("f", "Does it.", SCHEMA, schema_form="json"), RULES, ReferenceLimit())
+    assert (fragment.texts, fragment.fixed) == (("f", "Does it."), 0)
 
 
 def test_types_are_free_on_the_experimental_model() -> None:
     tool = Tool("f", "", {"type": "OBJECT"}, schema_form="google")
-    assert walk.tool(tool, replace(RULES, type_tokens=0), Allowance()).fixed == 0
+    assert strings.render_tool(tool, replace(RULES, type_tokens=0), ReferenceLimit()).fixed == 0
 
 
 def test_the_ordering_counts_in_response_schemas_only() -> None:
-    drawn = walk.response_schema(SCHEMA, RULES)
-    assert drawn.texts[:4] == ("unit", "unit", "days", "unit")
-    assert drawn.fixed == 6
+    fragment = strings.render_response_schema(SCHEMA, RULES)
+    assert fragment.texts[:4] == ("unit", "unit", "days", "unit")
+    assert fragment.fixed == 6
 
 
 def test_calls_and_results_are_keys_and_strings_and_one_for_every_number() -> None:
-    drawn = walk.call("f", {"a": "x", "n": [1, 2.5], "deep": {"k": "v"}, "none": None})
-    assert drawn.texts == ("f", "a", "x", "n", "deep", "k", "v", "none")
-    assert (drawn.fixed, drawn.doubtful) == (2, 0)
-    assert walk.result("f", {"ok": True}).doubtful == 1
+    fragment = strings.render_call("f", {"a": "x", "n": [1, 2.5], "deep": {"k": "v"}, "none": None})
+    assert fragment.texts == ("f", "a", "x", "n", "deep", "k", "v", "none")
+    assert (fragment.fixed, fragment.doubtful) == (2, 0)
+    assert strings.render_result("f", {"ok": True}).doubtful == 1
 
 
 @pytest.mark.parametrize(("value", "low"), [(True, -1), (1, None)])

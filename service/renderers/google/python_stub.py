@@ -1,8 +1,8 @@
-"""Tools as Python stubs: the Gemini API bills 2.5 for the text of a function definition, calls for `print(...)`.
+"""Style "python": tools as Python function definitions, calls as `print(...)`. The Gemini API, 2.5.
 
-Found on 97 requests with tools (all exact but one, whose miss is a film) and 53 with calls in the history. The layout
-is that of published prompts of two coding agents, which also show what no request had: enums, the order of properties,
-property descriptions of several lines. Unions with null and booleans in calls are guesses.
+Found on 97 requests with tools (all exact but one, which holds a video) and 53 with calls in the history. The layout is
+that of published prompts of two coding agents. These also show what no request had: enums, the order of properties, and
+property descriptions of several lines. Unions with null, and booleans in calls, are guesses.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Mapping
 
 from service.families.google import GoogleRules
 from service.renderers.google.schema import (
-    Allowance,
-    Drawn,
+    Fragment,
     Place,
-    References,
+    ReferenceLimit,
     Schema,
-    as_schemas,
-    first,
-    number_text,
-    properties,
-    required,
-    text_field,
-    type_name,
+    SchemaReferences,
+    find_first,
+    format_number,
+    get_properties,
+    get_required,
+    get_text,
+    list_schemas,
+    parse_type,
 )
 from service.types import Json, Tool
 
@@ -36,86 +36,90 @@ _UNIONS = ("anyOf", "any_of", "oneOf", "one_of")
 
 
 MAX_NAME = 1_000
-"""Characters of a class name; it is made of all the names above it, which would grow with the square of a body."""
+"""Characters of a class name. It is made of all the names above it, so that without a limit the text would grow with
+the square of the body."""
 
 
-def tool(tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn:
-    """The stub of one tool, its nested objects as dataclasses in front. Each tool is a text of its own (29 of 29)."""
-    return Drawn((_Stub(tool, allowance).text(),))
+def render_tool(tool: Tool, rules: GoogleRules, limit: ReferenceLimit) -> Fragment:
+    """The stub of one tool, after dataclasses for its nested objects. Each tool is a text of its own (29 of 29)."""
+    return Fragment((_Stub(tool, limit).text(),))
 
 
-def call(name: str, arguments: Json) -> Drawn:
+def render_call(name: str, arguments: Json) -> Fragment:
     """A call the model made."""
     given = arguments if isinstance(arguments, Mapping) else {}
-    return Drawn((f"print(default_api.{name}({', '.join([f'{k} = {_value(given[k])}' for k in sorted(given)])}))",))
+    return Fragment((f"print(default_api.{name}({', '.join([f'{k} = {_value(given[k])}' for k in sorted(given)])}))",))
 
 
-def result(name: str, value: Json) -> Drawn:
+def render_result(name: str, value: Json) -> Fragment:
     """What a function answered."""
-    return Drawn((_value({f"{name}_response": value}),))
+    return Fragment((_value({f"{name}_response": value}),))
 
 
 # ---------------------------------------------------------------- the stub
 
 
 class _Stub:
-    """One function as a Python stub; `classes` are the dataclasses of its nested objects, inner before outer."""
+    """Writes one function as a Python stub. `classes` are the dataclasses of its nested objects, inner before outer."""
 
-    def __init__(self, tool: Tool, allowance: Allowance) -> None:
+    def __init__(self, tool: Tool, limit: ReferenceLimit) -> None:
         self.tool = tool
-        self.refs = References(tool.parameters or {}, allowance)
+        self.refs = SchemaReferences(tool.parameters or {}, limit)
         self.classes: list[str] = []
 
     def text(self) -> str:
         tool = self.tool
-        entered = self.refs.enter(self.refs.root, Place())
+        entered = self.refs.resolve(self.refs.root, Place())
         fields = self.fields(entered[0], _camel(tool.name), entered[1]) if entered else []
         head = f"def {tool.name}(\n" + "".join([f"    {key}: {note},\n" for key, note, _ in fields])
         returned = "dict"
         if tool.response:
-            self.refs = References(tool.response, self.refs.allowance)
+            self.refs = SchemaReferences(tool.response, self.refs.limit)
             returned = self.annotation(tool.response, _camel(tool.name) + "Response", Place())
         doc = f'  """{_indent(tool.description, "  ")}\n\n  Args:\n{_docs(fields)}  """\n'
         return "\n\n".join([*self.classes, f"{head}) -> {returned}:\n{doc}"])
 
     def fields(self, schema: Schema, name: str, place: Place) -> list[tuple[str, str, str]]:
-        """(name, annotation with default, description) of each property: the required ones as listed, then a to z."""
-        items, found = properties(schema), []
-        needed = dict.fromkeys([key for key in required(schema) if key in items])
+        """Name, annotation with default, and description of each property.
+
+        The required properties come first, in the order of their list. The others follow in alphabetical order.
+        """
+        items, found = get_properties(schema), []
+        needed = dict.fromkeys([key for key in get_required(schema) if key in items])
         for key in (*needed, *sorted(items.keys() - needed.keys())):
             item = items[key]
             note = self.annotation(item, (name + _camel(key))[:MAX_NAME], place)
-            told = self.refs.look(item)
+            told = self.refs.merge_reference(item)
             if key not in needed:
                 note += ("" if note.endswith("None") else " | None") + f" = {_value(told.get('default'))}"
-            found.append((key, note, text_field(told, "description")))
+            found.append((key, note, get_text(told, "description")))
         return found
 
     def annotation(self, schema: Schema, name: str, place: Place) -> str:
-        """The type of a property, adding a class named `name` where it is an object."""
-        entered = self.refs.enter(schema, place)
+        """The type of a property. Adds a class called `name` where the type is an object with properties."""
+        entered = self.refs.resolve(schema, place)
         if entered is None:
             return "dict"
         schema, place = entered
         enum = schema.get("enum")
         if isinstance(enum, list) and enum:
             return f"Literal[{', '.join([_value(item) for item in enum])}]"
-        union = as_schemas(first(schema, *_UNIONS))
+        union = list_schemas(find_first(schema, *_UNIONS))
         if union:
             return " | ".join(dict.fromkeys([self.annotation(item, name, place) for item in union]))
         kinds = schema.get("type")
-        if isinstance(kinds, list):  # ["string", "number", "null"] shows as str | float
-            shown = [kind for kind in kinds if type_name(kind) != "NULL"] or ["null"]
+        if isinstance(kinds, list):  # ["string", "number", "null"] becomes str | float
+            shown = [kind for kind in kinds if parse_type(kind) != "NULL"] or ["null"]
             return " | ".join(dict.fromkeys([self.plain({**schema, "type": kind}, name, place) for kind in shown]))
         return self.plain(schema, name, place)
 
     def plain(self, schema: Schema, name: str, place: Place) -> str:
         """The type of a schema with one type."""
-        kind = type_name(schema.get("type"))
-        items, extra = schema.get("items"), first(schema, "additionalProperties", "additional_properties")
+        kind = parse_type(schema.get("type"))
+        items, extra = schema.get("items"), find_first(schema, "additionalProperties", "additional_properties")
         if kind == "ARRAY" and isinstance(items, Mapping) and items:
             return f"list[{self.annotation(items, name, place)}]"
-        if kind == "OBJECT" and properties(schema):
+        if kind == "OBJECT" and get_properties(schema):
             self.classes.append(_dataclass(schema, name, self.fields(schema, name, place)))
             return name
         if kind == "OBJECT" and isinstance(extra, Mapping) and extra:
@@ -126,7 +130,7 @@ class _Stub:
 def _dataclass(schema: Schema, name: str, fields: list[tuple[str, str, str]]) -> str:
     return (
         f"@dataclasses.dataclass(kw_only=True)\nclass {name}:\n"
-        f'  """{text_field(schema, "description")}\n\n  Attributes:\n{_docs(fields)}  """\n'
+        f'  """{get_text(schema, "description")}\n\n  Attributes:\n{_docs(fields)}  """\n'
         + "".join([f"  {key}: {note}\n" for key, note, _ in fields])
     )
 
@@ -140,7 +144,7 @@ def _camel(name: str) -> str:
 
 
 def _indent(text: str, pad: str) -> str:
-    """Every line but the first moved right; blank lines stay blank."""
+    """`text` with each line but the first indented by `pad`. Blank lines stay blank."""
     if "\n" not in text:
         return text
     head, *rest = text.split("\n")
@@ -153,7 +157,7 @@ _ESCAPES = {
     **{code: f"\\{code:03o}" for code in (*range(32), 127)},
     **{ord(char): "\\" + name for char, name in zip("\n\r\t\"'\\", "nrt\"'\\", strict=True)},
 }
-"""C escapes: both quotes, the backslash and control characters; other characters stay as they are."""
+"""C escapes for both quotes, the backslash and control characters. Other characters stay as they are."""
 
 
 def _value(value: Json) -> str:
@@ -164,4 +168,4 @@ def _value(value: Json) -> str:
         return "{" + ", ".join([f"{_value(key)}: {_value(value[key])}" for key in sorted(value)]) + "}"
     if isinstance(value, list):
         return "[" + ", ".join([_value(item) for item in value]) + "]"
-    return repr(value) if value is None or isinstance(value, bool) else number_text(value)
+    return repr(value) if value is None or isinstance(value, bool) else format_number(value)

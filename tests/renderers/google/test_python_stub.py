@@ -5,25 +5,25 @@ from typing import Any
 import pytest
 
 from service.families.google import GoogleRules
-from service.renderers.google import python
-from service.renderers.google.schema import MAX_RECURSION, Allowance
+from service.renderers.google import python_stub
+from service.renderers.google.schema import MAX_RECURSION, ReferenceLimit
 from service.types import Tool
-from tests.renderers.google.prompts import model_of, tokens_of
+from tests.renderers.google.prompts import locate_tokens, model_of
 
 RULES: GoogleRules = model_of("gemini-2.5-flash").family.rules.gemini_api
 
 
 def stub(name: str, description: str = "", parameters: dict[str, Any] | None = None, **rest: Any) -> str:
-    drawn = python.tool(Tool(name, description, parameters, **rest), RULES, Allowance())
-    assert (len(drawn.texts), drawn.fixed) == (1, 0)
-    return drawn.texts[0]
+    fragment = python_stub.render_tool(Tool(name, description, parameters, **rest), RULES, ReferenceLimit())
+    assert (len(fragment.texts), fragment.fixed) == (1, 0)
+    return fragment.texts[0]
 
 
-def notes(properties: dict[str, Any], **rest: Any) -> list[str]:
+def notes(get_properties: dict[str, Any], **rest: Any) -> list[str]:
     """The annotations of required properties, in order."""
-    text = stub("f", "", {"type": "object", "properties": properties, "required": list(properties), **rest})
+    text = stub("f", "", {"type": "object", "properties": get_properties, "required": list(get_properties), **rest})
     lines = text[text.index("def f("):].split("\n")[1:]
-    return [line.strip().rstrip(",").partition(": ")[2] for line in lines[: len(properties)]]
+    return [line.strip().rstrip(",").partition(": ")[2] for line in lines[: len(get_properties)]]
 
 
 def test_a_whole_stub() -> None:
@@ -97,8 +97,8 @@ def test_an_optional_union_with_null_gets_no_second_none() -> None:
 
 
 def test_defaults_are_python_values() -> None:
-    properties = {"a": {"type": "boolean", "default": False}, "b": {"type": "array", "default": [1.0, "x"]}}
-    text = stub("f", "", {"properties": properties})
+    get_properties = {"a": {"type": "boolean", "default": False}, "b": {"type": "array", "default": [1.0, "x"]}}
+    text = stub("f", "", {"properties": get_properties})
     assert "    a: bool | None = False,\n" in text
     assert '    b: list | None = [1, "x"],\n' in text
 
@@ -137,15 +137,15 @@ def test_a_return_schema_is_a_class_of_its_own() -> None:
 
 
 def test_calls_and_results_have_sorted_keys_and_c_escapes() -> None:
-    call = python.call("f", {"b": 'say "hi"\n', "a": [1, 2.5, True, None], "c": {"y": "é", "x": "\u001b"}})
+    call = python_stub.render_call("f", {"b": 'say "hi"\n', "a": [1, 2.5, True, None], "c": {"y": "é", "x": "\u001b"}})
     assert call.texts == (
         'print(default_api.f(a = [1, 2.5, True, None], b = "say \\"hi\\"\\n", c = {"x": "\\033", "y": "é"}))',
     )
-    assert python.result("f", {"z": "it's", "a": 1}).texts == ('{"f_response": {"a": 1, "z": "it\\\'s"}}',)
-    assert python.call("f", None).texts == ("print(default_api.f())",)
+    assert python_stub.render_result("f", {"z": "it's", "a": 1}).texts == ('{"f_response": {"a": 1, "z": "it\\\'s"}}',)
+    assert python_stub.render_call("f", None).texts == ("print(default_api.f())",)
 
 
 def test_a_tool_costs_the_same_alone_and_beside_others() -> None:
     tools = [{"name": f"tool_{n}", "description": "Does it."} for n in range(3)]
-    alone = [tokens_of({"tools": [{"functionDeclarations": [tool]}]}, "gemini-2.5-flash") for tool in tools]
-    assert tokens_of({"tools": [{"functionDeclarations": tools}]}, "gemini-2.5-flash") == sum(alone)
+    alone = [locate_tokens({"tools": [{"functionDeclarations": [tool]}]}, "gemini-2.5-flash") for tool in tools]
+    assert locate_tokens({"tools": [{"functionDeclarations": tools}]}, "gemini-2.5-flash") == sum(alone)
