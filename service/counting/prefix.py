@@ -77,7 +77,7 @@ def make_piece(segment: Segment, start: int, end: int) -> Job:
 
 
 def find_cuts(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
-    """Where the segment is cut; where texts agree up to a point, so do their cuts before it."""
+    """Where the segment is cut. Texts that are equal up to a point have the same cuts before it."""
     if len(segment.spans) > 1 or len(segment.spans[0][1]) < CUT_MIN_CHARS or not isinstance(tokenizer, EdgeSplittable):
         return ()
     text, cuts, refused = segment.spans[0][1], [], 0

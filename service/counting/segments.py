@@ -140,17 +140,17 @@ class _CountingCall:
 
     @property
     def long_chars(self) -> range:
-        """Of texts that are looked up as they are: longer ones are looked up in parts, if they may be cut."""
+        """Lengths of texts that are looked up whole. Longer ones are looked up in parts, if they can be cut."""
         return range(LONG_CHARS, PARTS_MIN_CHARS if isinstance(self.tokenizer, Splittable) else sys.maxsize)
 
     def make_jobs(self, segment: Segment) -> list[Job]:
-        """A text as one job or, where it is so long that it is looked up in parts, as several."""
+        """A text as one job, or as several when it is looked up in parts."""
         tokenizer = self.tokenizer
         if len(segment.spans) > 1 or count_chars(segment) < PARTS_MIN_CHARS or not isinstance(tokenizer, Splittable):
             return [make_job(segment, self.make_key(segment))]
         (section, text), size = segment.spans[0], PART_CHARS
         while size * MAX_PARTS < len(text):
-            size *= 2  # in steps, so that a text which is a little longer is cut in the same places
+            size *= 2  # in steps, so that a slightly longer text is cut in the same places
         parts, jobs = tokenizer.cut(text, size), []
         for number, part in enumerate(parts):
             edge = find_edge(segment.edge, first=number == 0, last=number == len(parts) - 1)

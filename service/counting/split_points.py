@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service import catalog
+from service.families import FAMILIES
 from service.tokenizers.base import EdgeSplittable, Tokenizer
 from service.tokenizers.registry import get_tokenizer
 from service.types import CountRequest, Message, Part, Prompt, Text, TokenCount, ToolCall, ToolResult
@@ -49,8 +49,9 @@ def starts_with_user_text(messages: Sequence[Message]) -> bool:
 
 
 def _ends_turn(message: Message, tokenizer: Tokenizer) -> bool:
-    """Whether it is the model's, or what functions answered it; says something in the end; and, where turns are one
-    running text, may be cut from the next, which begins with a line break."""
+    """Whether a turn ends with this message: it is the model's, or has only results of functions, and its last part is
+    not empty. Where turns are one running text, that text must also allow a cut here: the next turn begins with a line
+    break."""
     if not message.parts or message.role not in ("assistant", "tool", "user"):
         return False
     if message.role != "assistant" and not all(type(part) is ToolResult for part in message.parts):

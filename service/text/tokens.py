@@ -59,7 +59,7 @@ def locate_tokens(tokenizer: Tokenizer, text: str, *, parse_special: bool = Fals
     if altered:
         starts, ends = _in_original(text, seen.decode("utf-8", "replace"), tokenizer.name, starts, ends)
     if ids is None:
-        _draw_in(pieces, starts)
+        _place_empty_tokens(pieces, starts)
     specials = frozenset(tokenizer.specials.values()) if isinstance(tokenizer, VocabularyTokenizer) else frozenset()
     return Tokens(text, ids, pieces, starts, ends, altered, specials)
 
