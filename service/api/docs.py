@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from threading import Lock
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 from pydantic_core import to_json
 
 from service.api.operations import Count
@@ -69,10 +71,12 @@ class OpenApi:
 def make_openapi(app: FastAPI) -> dict[str, Any]:
     """The document: FastAPI's, what it cannot know of our routes, and an example of each operation."""
     routes = app.state.pipeline.routes.routes
-    document: dict[str, Any] = _restore_integers(get_openapi(
-        title=app.title, version=app.version, summary=app.summary, tags=[*TAGS],
-        routes=[route.describe() for route in routes], separate_input_output_schemas=False,
-    ))
+    with warnings.catch_warnings():  # FastAPI silences this one of its own, but not for models that are built when used
+        warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
+        document: dict[str, Any] = _restore_integers(get_openapi(
+            title=app.title, version=app.version, summary=app.summary, tags=[*TAGS],
+            routes=[route.describe() for route in routes], separate_input_output_schemas=False,
+        ))
     document["components"]["securitySchemes"] = SCHEMES
     for route in routes:
         if route.include_in_schema:

@@ -182,7 +182,7 @@ class CountBatch:
             LOG.exception("item failed")
             result = ServiceError("Something failed inside; the log tells.")
         if isinstance(result, ServiceError):
-            services.metrics.rejected(result.code)
+            services.metrics.record_rejection(result.code)
         return result
 
 

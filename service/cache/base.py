@@ -30,16 +30,16 @@ class CountCache(Protocol):
 class CacheEvents(Protocol):
     """What happens in the caches, for metrics. Called once per request and tier."""
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None:
         """`tier` is request, conversation, memory or redis. `outcome` is hit, miss, skipped (not worth asking), garbage
         or failed."""
         ...
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
         """A tokenizer counted `texts` texts with `size` bytes of UTF-8 in all."""
         ...
 
-    def redis_written(self, outcome: str, number: int) -> None:
+    def record_redis_write(self, outcome: str, number: int) -> None:
         """Entries written in the background. `outcome` is stored, dropped (the queue was full) or failed."""
         ...
 
@@ -47,11 +47,11 @@ class CacheEvents(Protocol):
 class NoEvents:
     """CacheEvents that are ignored."""
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None: ...
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None: ...
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
 
-    def redis_written(self, outcome: str, number: int) -> None: ...
+    def record_redis_write(self, outcome: str, number: int) -> None: ...
 
 
 def segment_key(segment: Segment, fingerprint: str, secret: bytes) -> bytes:

@@ -98,7 +98,7 @@ class RedisCache:
             values = pipeline.execute(raise_on_error=False)
         except REDIS_ERRORS as error:
             self._note_failure(error)
-            self._events.looked_up("redis", "failed")
+            self._events.record_lookup("redis", "failed")
             return {}
         self._note_round_trip(time.perf_counter() - began)
         return self._read(keys, values)
@@ -108,22 +108,22 @@ class RedisCache:
         for key, value in zip(keys, values, strict=True):
             if isinstance(value, Exception):
                 self._note_failure(value)
-                self._events.looked_up("redis", "failed")
+                self._events.record_lookup("redis", "failed")
                 return found
             if value is None:
                 continue
             counts = unpack(key, value, self._secret)
             if counts is None:
-                self._events.looked_up("redis", "garbage")
+                self._events.record_lookup("redis", "garbage")
             else:
                 found[key] = counts
         self._breaker.succeeded()
-        self._events.looked_up("redis", "hit" if found else "miss")
+        self._events.record_lookup("redis", "hit" if found else "miss")
         return found
 
     def put(self, key: bytes, counts: Counts) -> None:
         if len(self._queue) >= MAX_QUEUED:
-            self._events.redis_written("dropped", 1)
+            self._events.record_redis_write("dropped", 1)
             return
         self._queue.append((key, counts))
         if len(self._queue) >= BATCH_ENTRIES:
@@ -181,13 +181,13 @@ class RedisCache:
         try:
             answers = pipeline.execute(raise_on_error=False)
         except REDIS_ERRORS as error:
-            self._events.redis_written("failed", len(batch))
+            self._events.record_redis_write("failed", len(batch))
             self._note_failure(error)
             return False
         refused = [answer for answer in answers if isinstance(answer, Exception)]
-        self._events.redis_written("stored", len(answers) - len(refused))
+        self._events.record_redis_write("stored", len(answers) - len(refused))
         if refused:
-            self._events.redis_written("failed", len(refused))
+            self._events.record_redis_write("failed", len(refused))
             self._note_failure(refused[0])
             return False
         self._breaker.succeeded()

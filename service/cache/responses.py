@@ -72,7 +72,7 @@ class ResponseCache[R]:
         """The response that was given before; None when there is none."""
         self._drop_old()
         entry = self._entries.get(key)
-        self._events.looked_up("request", "miss" if entry is None else "hit")
+        self._events.record_lookup("request", "miss" if entry is None else "hit")
         if entry is None:
             return None
         self._entries.move_to_end(key)

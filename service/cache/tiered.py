@@ -56,12 +56,12 @@ class TieredCache:
         """From memory alone."""
         return self.memory.get(key)
 
-    def looked_up(self, hits: int, misses: int) -> None:
+    def record_lookup(self, hits: int, misses: int) -> None:
         """Report hits and misses in memory, to metrics."""
         if hits:
-            self.events.looked_up("memory", "hit", hits)
+            self.events.record_lookup("memory", "hit", hits)
         if misses:
-            self.events.looked_up("memory", "miss", misses)
+            self.events.record_lookup("memory", "miss", misses)
 
     def put(self, key: bytes, counts: Counts, seconds: float) -> None:
         """Keep counts that took `seconds` to count. Redis gets them, too, if it would be asked for them."""

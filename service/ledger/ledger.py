@@ -48,11 +48,11 @@ OTHER = "other"
 class LedgerEvents(Protocol):
     """What happens in the ledger, for metrics."""
 
-    def ledger(self, outcome: str, number: int) -> None:
+    def record_ledger_rows(self, outcome: str, number: int) -> None:
         """`outcome` is written (rows), failed (batches) or dropped (notes or rows)."""
         ...
 
-    def drifted(self, family: str, counted: int, billed: int) -> None:
+    def record_drift(self, family: str, counted: int, billed: int) -> None:
         """A call that had been counted was billed."""
         ...
 
@@ -141,11 +141,11 @@ class Ledger:
         at = self.clock() if billed.at is None else billed.at
         self._note((project, billed, int(at) // QUARTER_SECONDS))
         if billed.counted is not None:
-            self.events.drifted(billed.model.family.name, billed.counted, billed.input_tokens)
+            self.events.record_drift(billed.model.family.name, billed.counted, billed.input_tokens)
 
     def _note(self, note: _Counted | tuple[str, Billed, int]) -> None:
         if len(self._notes) >= MAX_NOTES:
-            self.events.ledger("dropped", 1)
+            self.events.record_ledger_rows("dropped", 1)
             return
         self._notes.append(note)
         if self._task is not None and len(self._notes) == MAX_NOTES // 2:
@@ -168,17 +168,17 @@ class Ledger:
                     self._failed(failure)
                     return False
                 self._unsent.popleft()
-                self.events.ledger("written", len(batch.rows))
+                self.events.record_ledger_rows("written", len(batch.rows))
                 self._failing = False
             return True
 
     def _failed(self, failure: StoreFailed) -> None:
-        self.events.ledger("failed", 1)
+        self.events.record_ledger_rows("failed", 1)
         if not self._failing:
             self._failing = True
             LOG.warning("ledger not written; it waits", extra={"fields": {"reason": failure.reason}})
         while self._unsent and sum(len(batch.rows) for batch in self._unsent) > MAX_WAITING_ROWS:
-            self.events.ledger("dropped", len(self._unsent.popleft().rows))
+            self.events.record_ledger_rows("dropped", len(self._unsent.popleft().rows))
 
     def _add_up(self) -> None:
         costs: dict[tuple[Account, str], Decimal] = {}

@@ -20,13 +20,13 @@ class Events:
     def __init__(self) -> None:
         self.lookups: Counter[str] = Counter()
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None:
         assert tier == "request"
         self.lookups[outcome] += number
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
 
-    def redis_written(self, outcome: str, number: int) -> None: ...
+    def record_redis_write(self, outcome: str, number: int) -> None: ...
 
 
 class Clock:

@@ -112,14 +112,14 @@ def test_rows_take_no_long_time_on_long_names() -> None:
         "gpt-4", "gpt-4o", "gpt-5", "claude-opus-4", "gemini-2.5", "llama-3", "o3", "qwen3", "us.", "a/", "-v1:0", ":x",
         "-2024-01-01", "-preview", "-1106", "azure/us/", "-mini", "ft:", "@",
     ]
-    started = time.perf_counter()
+    started = time.process_time()
     for head in seeds:
         for tail in seeds:
             name = (head + tail * MAX_NAME)[:MAX_NAME]
             for hostile in (name, name[:-1] + "!"):
                 with contextlib.suppress(UnknownModel):
                     resolve(hostile)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(("ref", "suggestion"), [

@@ -68,11 +68,11 @@ class Events:
         self.texts = 0
         self.size = 0
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None: ...
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None: ...
 
-    def redis_written(self, outcome: str, number: int) -> None: ...
+    def record_redis_write(self, outcome: str, number: int) -> None: ...
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
         self.texts += texts
         self.size += size
 
@@ -152,9 +152,9 @@ def test_edges_of_pieces(edge: Edge, expected: list[str]) -> None:
 
 def test_a_text_full_of_lines_that_cannot_be_cut_takes_linear_time() -> None:
     tokenizer = registry.get_tokenizer("claude-v3")
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(find_cuts(Segment((("messages", " \n" * 500_000),), "inside"), tokenizer)) == 0
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 # ---------------------------------------------------------------- what is remembered
@@ -320,7 +320,7 @@ class SlowTokenizer:
     def count(self, text: str, edge: Edge = "open") -> int:
         self.calls += 1
         self.begun.set()
-        assert self.go_on.wait(20)
+        assert self.go_on.wait(60)
         if self.failures:
             self.failures -= 1
             raise RuntimeError
@@ -336,7 +336,7 @@ class SlowTokenizer:
 def at_once(number: int, tokenizer: SlowTokenizer, work: Callable[[], object]) -> list[object]:
     with ThreadPoolExecutor(number) as pool:
         futures = [pool.submit(work) for _ in range(number)]
-        assert tokenizer.begun.wait(20)
+        assert tokenizer.begun.wait(60)
         time.sleep(0.2)  # the others come to the door in the meantime
         tokenizer.go_on.set()
         return [future.exception() or future.result() for future in futures]

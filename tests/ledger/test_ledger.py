@@ -39,10 +39,10 @@ class Events:
         self.outcomes: Counter[str] = Counter()
         self.drift: list[tuple[str, int, int]] = []
 
-    def ledger(self, outcome: str, number: int) -> None:
+    def record_ledger_rows(self, outcome: str, number: int) -> None:
         self.outcomes[outcome] += number
 
-    def drifted(self, family: str, counted: int, billed: int) -> None:
+    def record_drift(self, family: str, counted: int, billed: int) -> None:
         self.drift.append((family, counted, billed))
 
 

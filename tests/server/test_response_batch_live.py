@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from uvicorn.server import ServerState
 
-from service.server.http.connection import Connection, ConnectionLimits, connection_class
+from service.server.http.connection import Connection, ConnectionLimits, make_connection_class
 from service.tokenizers import registry
 from tests.server.test_connections_live import COUNT, connect
 from tests.server.test_workers_live import scrape, until, value
@@ -239,8 +239,8 @@ async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
     """A connection that is served in this process, and its other end."""
     app = make_app(warm=())
     registry.get_tokenizer("o200k_base")
-    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.turned_away)
-    kind = connection_class(limits, app.state.pipeline.try_sync)
+    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.record_refused_connection)
+    kind = make_connection_class(limits, app.state.pipeline.try_sync)
     config = uvicorn.Config(app, http=kind, ws="none", log_config=None, access_log=False)
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -253,7 +253,7 @@ async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
         await asyncio.sleep(0)
 
 
-async def tokens_of(other_end: socket.socket, number: int) -> list[int]:
+async def locate_tokens(other_end: socket.socket, number: int) -> list[int]:
     """Of so many answers."""
     received = b""
     async with asyncio.timeout(20):
@@ -268,7 +268,7 @@ async def test_pieces_that_come_in_one_round_are_answered_in_order() -> None:
     async with served() as (connection, other_end):
         for piece in (count(1), count(2), count(3) + count(4), count(5)[:30], count(5)[30:], count(6)):
             connection.data_received(piece)
-        assert await tokens_of(other_end, 6) == [1, 2, 3, 4, 5, 6]
+        assert await locate_tokens(other_end, 6) == [1, 2, 3, 4, 5, 6]
 
 
 async def test_a_connection_is_idle_once_its_answer_is_sent_and_not_before() -> None:
@@ -281,7 +281,7 @@ async def test_a_connection_is_idle_once_its_answer_is_sent_and_not_before() -> 
         await asyncio.sleep(0)
         assert connection.is_idle
         assert connection.deadline < math.inf
-        assert await tokens_of(other_end, 1) == [1]
+        assert await locate_tokens(other_end, 1) == [1]
 
 
 async def test_an_answer_to_nobody_is_let_go() -> None:
@@ -291,7 +291,7 @@ async def test_an_answer_to_nobody_is_let_go() -> None:
         await asyncio.sleep(0)
         with suppress(ConnectionResetError):
             assert await asyncio.get_running_loop().sock_recv(other_end, 65_536) == b""
-        connection.send_unsent()
+        connection.write_pending_response()
 
 
 # ---------------------------------------------------------------- what ends a connection
