@@ -10,7 +10,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
 	@touch $@
 
-.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz examples chaos conformance fuzzparsers sbom audit
+.PHONY: help install run test lint typecheck bench accuracy lock kernel generate soak fuzz examples clients chaos conformance fuzzparsers sbom audit
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ accuracy: $(INSTALLED)  ## replay recorded requests and write what was measured:
 examples:  ## run the tests of examples/ in an environment of its own, with Ray
 	@scripts/install.sh .venv-examples requirements/examples.txt
 	@.venv-examples/bin/python -m pytest -q examples
+
+clients: $(INSTALLED)  ## make typed clients of /openapi.json (TypeScript, Python) and use them; needs node and npm
+	@scripts/install.sh .venv-clients requirements/clients.txt
+	@$(PYTHON) -m tests.clients.check
 
 lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--upgrade for newer versions
 	@scripts/lock.sh $(ARGS)

@@ -26,7 +26,7 @@ WEAK = {"certifi": "MPL-2.0", "tqdm": "MPL-2.0 AND MIT"}
 """Come with huggingface-hub and requests. The MPL asks that changes to their files be published; we make none."""
 
 
-@pytest.mark.parametrize("name", ["build", "run", "dev"])
+@pytest.mark.parametrize("name", ["build", "run", "dev", "clients"])
 def test_every_package_of_a_lock_has_hashes_and_no_address(name: str) -> None:
     file = ROOT / "requirements" / f"{name}.txt"
     pins = read_lock(file)
@@ -34,6 +34,18 @@ def test_every_package_of_a_lock_has_hashes_and_no_address(name: str) -> None:
     assert all(pin.hashes for pin in pins.values())
     assert "://" not in file.read_text()
     assert "index" not in file.read_text()
+
+
+def test_every_package_of_npm_has_a_hash_and_no_address() -> None:
+    folder = ROOT / "tests" / "clients"
+    rows = json.loads((folder / "package-lock.json").read_text())["packages"]
+    own = rows.pop("")
+    assert rows
+    for name, row in rows.items():
+        assert row["integrity"].startswith("sha512-"), name
+        assert "resolved" not in row, name
+    assert own["devDependencies"] == json.loads((folder / "package.json").read_text())["devDependencies"]
+    assert all(version[0].isdigit() for version in own["devDependencies"].values())
 
 
 def test_they_are_installed_by_their_hashes() -> None:
