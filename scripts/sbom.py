@@ -1,8 +1,8 @@
 """`make sbom`: the components of a running service, as a CycloneDX document.
 
-It is made from the lock, the index of vocabularies and the compiled kernels alone. So it is the same wherever it is
-made, and is not committed. It contains no address: package URLs (purl) and hashes say what a component is, not where
-to fetch it.
+It is made from the lock, the index of vocabularies, the compiled kernels and the files of Swagger UI alone. So it is the
+same wherever it is made, and is not committed. It contains no address: package URLs (purl) and hashes say what a
+component is, not where to fetch it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ OWN = f"pkg:pypi/tallystick@{__version__}"
 
 DERIVED = ROOT / "service" / "tokenizers" / "claude" / "data"
 """Vocabularies that are shipped with the code. They are derived from those of ctok (see NOTICE)."""
+
+WEB_DOCS = ROOT / "service" / "web_docs"
 
 EXPRESSIONS = {
     "MIT License": "MIT", "Apache Software License": "Apache-2.0", "BSD License": "BSD-3-Clause",
@@ -104,13 +106,25 @@ def make_file(path: Path) -> dict[str, Any]:
     }
 
 
+def swagger_ui() -> list[dict[str, Any]]:
+    """The files of Swagger UI that /docs serves, as they were fetched."""
+    (sums,) = WEB_DOCS.glob("swagger-ui-dist-*.sha256")
+    version = sums.stem.removeprefix("swagger-ui-dist-")
+    purl = f"pkg:npm/swagger-ui-dist@{version}"
+    facts = {
+        "version": version, "licenses": licences("Apache-2.0"),
+        "properties": [{"name": "tallystick:origin_purl", "value": purl}],
+    }
+    return [{**file(WEB_DOCS / name), **facts} for name in ("swagger-ui-bundle.js", "swagger-ui.css")]
+
+
 def make_document() -> dict[str, Any]:
     """The document. The same source tree gives the same document."""
     pins = read_lock()
     index = tomllib.loads((ROOT / "tokenizers_data" / "manifest.toml").read_text())
     files = sorted([*(ROOT / "service").rglob("*.wasm"), *DERIVED.iterdir()])
     components = [make_library(pin) for pin in pins.values()]
-    components += [make_vocabulary(row) for row in index["file"]] + [make_file(path) for path in files]
+    components += [make_vocabulary(row) for row in index["file"]] + [make_file(path) for path in files] + swagger_ui()
     purls = {pin.name: f"pkg:pypi/{pin.name}@{pin.version}" for pin in pins.values()}
     own = [purls[pin.name] for pin in pins.values() if pin.direct]
     own += [row["bom-ref"] for row in components if row["type"] != "library"]

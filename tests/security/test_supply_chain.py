@@ -92,6 +92,11 @@ def test_all_that_runs_is_listed_with_its_hashes() -> None:
     for kernel in kernels:
         digest = hashlib.sha256(kernel.read_bytes()).hexdigest()
         assert rows[kernel.relative_to(ROOT).as_posix()]["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    for name in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        digest = hashlib.sha256((ROOT / "service" / "web_docs" / name).read_bytes()).hexdigest()
+        row = rows[f"service/web_docs/{name}"]
+        assert row["hashes"] == [{"alg": "SHA-256", "content": digest}]
+        assert row["licenses"] == [{"license": {"id": "Apache-2.0"}}]
     shipped = {f"tokenizers_data/{file.name}" for file in (ROOT / "tokenizers_data").glob("*.gz")}
     assert shipped <= rows.keys()
     assert all(rows[name]["licenses"] for name in shipped)

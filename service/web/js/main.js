@@ -68,7 +68,12 @@ function build() {
       tablist,
     ),
     main,
-    h('footer', { class: 'foot' }, h('p', {}, t('foot')), h('p', {}, h('a', { href: 'openapi.json' }, 'OpenAPI'))),
+    h(
+      'footer',
+      { class: 'foot' },
+      h('p', {}, t('foot')),
+      h('p', {}, h('a', { href: 'docs' }, t('foot.docs')), ' ', h('a', { href: 'openapi.json' }, 'OpenAPI')),
+    ),
   );
   const mounted = new Set();
   fillModelNames().catch(() => {}); // names are only offered; the calls that need the service say what is wrong

@@ -3,6 +3,7 @@
 export const en = {
   motto: 'How many tokens is it, what does it cost, and how sure are we?',
   foot: 'Counted on this server, offline: nothing is sent to a model, nothing is stored, and what you type stays out of the address.',
+  'foot.docs': 'API documentation',
   skip: 'Skip to the content',
   tabs: 'Parts of the playground',
   unknown: 'unknown',
