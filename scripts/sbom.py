@@ -1,7 +1,7 @@
 """`make sbom`: the components of a running service, as a CycloneDX document.
 
-It is made from the lock, the index of vocabularies, the compiled kernels and the files of Swagger UI alone. So it is the
-same wherever it is made, and is not committed. It contains no address: package URLs (purl) and hashes say what a
+It is made from the lock, the index of vocabularies, the compiled kernels and the files of Swagger UI alone. So it is
+the same wherever it is made, and is not committed. It contains no address: package URLs (purl) and hashes say what a
 component is, not where to fetch it.
 """
 
@@ -106,16 +106,16 @@ def make_file(path: Path) -> dict[str, Any]:
     }
 
 
-def swagger_ui() -> list[dict[str, Any]]:
+def make_swagger_ui() -> list[dict[str, Any]]:
     """The files of Swagger UI that /docs serves, as they were fetched."""
     (sums,) = WEB_DOCS.glob("swagger-ui-dist-*.sha256")
     version = sums.stem.removeprefix("swagger-ui-dist-")
     purl = f"pkg:npm/swagger-ui-dist@{version}"
     facts = {
-        "version": version, "licenses": licences("Apache-2.0"),
+        "version": version, "licenses": make_licences("Apache-2.0"),
         "properties": [{"name": "tallystick:origin_purl", "value": purl}],
     }
-    return [{**file(WEB_DOCS / name), **facts} for name in ("swagger-ui-bundle.js", "swagger-ui.css")]
+    return [{**make_file(WEB_DOCS / name), **facts} for name in ("swagger-ui-bundle.js", "swagger-ui.css")]
 
 
 def make_document() -> dict[str, Any]:
@@ -124,7 +124,8 @@ def make_document() -> dict[str, Any]:
     index = tomllib.loads((ROOT / "tokenizers_data" / "manifest.toml").read_text())
     files = sorted([*(ROOT / "service").rglob("*.wasm"), *DERIVED.iterdir()])
     components = [make_library(pin) for pin in pins.values()]
-    components += [make_vocabulary(row) for row in index["file"]] + [make_file(path) for path in files] + swagger_ui()
+    components += [make_vocabulary(row) for row in index["file"]] + [make_file(path) for path in files]
+    components += make_swagger_ui()
     purls = {pin.name: f"pkg:pypi/{pin.name}@{pin.version}" for pin in pins.values()}
     own = [purls[pin.name] for pin in pins.values() if pin.direct]
     own += [row["bom-ref"] for row in components if row["type"] != "library"]

@@ -12,6 +12,7 @@ import struct
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -74,7 +75,7 @@ def main() -> int:
         bring_up_loopback()
         check_that_there_is_no_way_out()
     with tempfile.TemporaryDirectory() as folder:
-        files = {name: Path(folder, name) for name in FILES}
+        files: dict[str, Any] = {name: Path(folder, name) for name in FILES}
         for name, file in files.items():
             file.write_text(FILES[name], encoding="utf-8")
         with running_server(**files) as server, httpx.Client(base_url=server.url, timeout=60) as client:
