@@ -1,4 +1,4 @@
-"""deploy/RELIABILITY.md: one section a part, each from its latest run, with the machine it ran on."""
+"""deploy/RELIABILITY.md: a section for each part, from its latest run, with the machine that it ran on."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def table(outcomes: Iterable[Outcome]) -> str:
         rows.append((
             one.fault.name, f"{len(seen.records):,}", f"{len(seen.records) - seen.number('lost'):,}",
             str(seen.number("wrong")), str(seen.number("lost")), f"{seen.worst:.2f} s", f"{one.healthy:.1f} s",
-            f"{one.book.asked_again} of {one.book.granted + one.book.settled:,}", _missing(one), one.fault.part,
+            f"{one.spending.asked_again} of {one.spending.granted + one.spending.settled:,}", _missing(one), one.fault.part,
         ))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _missing(one: Outcome) -> str:
     calls = f"-{one.missing_calls}" if one.missing_calls else "0"
-    return f"{calls}; {one.missing_spent} of {one.book.tokens:,} tokens settled" if one.missing_spent else calls
+    return f"{calls}; {one.missing_spent} of {one.spending.tokens:,} tokens settled" if one.missing_spent else calls
 
 
 def write(title: str, text: str, order: Sequence[str], file: Path = FILE) -> None:
-    """Put the section in the place of its older self; sections stand in `order`, and those of no title in it go."""
+    """Replace the section of this title. Sections are sorted by `order`; those that are not in it are removed."""
     old = file.read_text("utf-8") if file.exists() else ""
     sections = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in f"\n{old}".split("\n## ")[1:]}
     sections[title] = f"{_where()}\n\n{text.strip()}"
@@ -80,7 +80,7 @@ def _where() -> str:
 
 
 def _version(program: str, option: str) -> str:
-    """`nginx 1.22.1`; nothing but the name where it is not there."""
+    """`nginx 1.22.1`. The name alone when it is not installed."""
     path = shutil.which(program) or shutil.which(program, path="/usr/sbin")
     if path is None:
         return f"no {program}"
