@@ -46,7 +46,8 @@ def _show(outcome: Outcome) -> None:
     print(
         f"  {outcome.fault.name:44} {len(seen.records):5} sent, {seen.number('wrong')} wrong, "
         f"{seen.number('lost')} lost, worst {seen.worst:5.2f} s, healthy after {outcome.healthy:4.1f} s, "
-        f"budget {outcome.spending.settled} settled, {outcome.spending.asked_again} again, ledger {-outcome.missing_calls}",
+        f"budget {outcome.spending.settled} settled, {outcome.spending.asked_again} again, "
+        f"ledger {-outcome.missing_calls}",
         flush=True,
     )
     for problem in outcome.problems:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from service.ledger.ledger import FLUSH_SECONDS
 from tests.chaos.kinds import Kind, get_json, ledger
 from tests.chaos.load import Load, Seen
-from tests.chaos.spender import Spending, Spender
+from tests.chaos.spender import Spender, Spending
 from tests.chaos.stores import until
 from tests.chaos.topology import BUDGET, Topology
 
@@ -134,7 +134,9 @@ def _check(topology: Topology, outcome: Outcome, before: Account, began: float, 
     if after.held:
         problems.append(f"{after.held} tokens are still held after every lease has expired")
     if spending.wrong or spending.unsettled or (spending.forgotten and not outcome.fault.forgets):
-        problems.append(f"budget: {spending.wrong} wrong, {spending.unsettled} never settled, {spending.forgotten} forgotten")
+        problems.append(
+            f"budget: {spending.wrong} wrong, {spending.unsettled} never settled, {spending.forgotten} forgotten"
+        )
     if after.files > before.files + FILES_MORE:
         problems.append(f"open files: {before.files} before, {after.files} after")
     if everything.number("wrong") or outcome.seen.number("lost"):
