@@ -193,13 +193,13 @@ def _pair_table(merges: list[Any], ids: Mapping[str, int]) -> tuple[array[int], 
 
 
 def _by_ranks(name: str, data: str) -> MergeRules:
-    from service.tokenizers.reference.tiktoken import parse_ranks  # noqa: PLC0415  imports an engine, as below
+    from service.tokenizers.reference.tiktoken import parse_ranks
 
     return RankRules(parse_ranks(read_verified(data)), RANK_PATTERNS[name].regex)
 
 
 def _legacy_claude(name: str, data: str) -> MergeRules:
-    from tokenizers import pre_tokenizers  # noqa: PLC0415
+    from tokenizers import pre_tokenizers
 
     level = pre_tokenizers.ByteLevel(add_prefix_space=False)
 
@@ -210,7 +210,7 @@ def _legacy_claude(name: str, data: str) -> MergeRules:
 
 
 def _gemma(name: str, data: str) -> MergeRules:
-    from service.tokenizers.reference.huggingface import decode_sentencepiece  # noqa: PLC0415
+    from service.tokenizers.reference.huggingface import decode_sentencepiece
 
     return MergeListRules(read_verified(data), _uncut, str, decode_sentencepiece, byte_level=False)
 

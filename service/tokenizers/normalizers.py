@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,29 +29,38 @@ NONE = Normalizer()
 
 
 @cache
-def _load_normalizer(form: str) -> Callable[[str], str]:
-    """By the tables that Hugging Face tokenizers carry, which are the engines'."""
-    from tokenizers import normalizers  # noqa: PLC0415
+def _load_nfkc() -> Callable[[str], str]:
+    """By the tables of Hugging Face tokenizers, which the engines follow."""
+    from tokenizers.normalizers import NFKC
 
-    normalize: Callable[[str], str] = getattr(normalizers, form)().normalize_str
+    normalize: Callable[[str], str] = NFKC().normalize_str
+    return normalize
+
+
+@cache
+def _load_nfc() -> Callable[[str], str]:
+    from tokenizers.normalizers import NFC
+
+    normalize: Callable[[str], str] = NFC().normalize_str
     return normalize
 
 
 def _to_nfkc(text: str) -> str:
-    return text if text.isascii() else _load_normalizer("NFKC")(text)
+    return text if text.isascii() else _load_nfkc()(text)
 
 
-def _to_nfc(text: str) -> str:
-    return text if text.isascii() else _load_normalizer("NFC")(text)
+def to_nfc(text: str) -> str:
+    """`text` in NFC, by the table of Hugging Face tokenizers; most text is so already and is only looked at."""
+    return text if unicodedata.is_normalized("NFC", text) else _load_nfc()(text)
 
 
 def _unmarked(text: str) -> str:
     return text.replace("\u2581", " ")
 
 
-def _tiled(fold_quotes: bool) -> Callable[[str], str]:
+def _normalize_for_claude(fold_quotes: bool) -> Callable[[str], str]:
     def normalize(text: str) -> str:
-        from service.tokenizers.claude.normalize import normalize, restore  # noqa: PLC0415
+        from service.tokenizers.claude.normalize import normalize, restore
 
         return restore(normalize(text, fold_quotes))
     return normalize
@@ -61,15 +71,15 @@ _SENTENCEPIECE = Normalizer(("blank_in_front", "mark_is_blank"), _unmarked, " ")
 
 NORMALIZERS: Mapping[str, Normalizer] = {
     "claude": Normalizer(("nfkc",), _to_nfkc),
-    "claude-v3": Normalizer((*_CLAUDE_CODES, "plain_quotes"), _tiled(fold_quotes=True)),
-    "claude-v4.7": Normalizer(_CLAUDE_CODES, _tiled(fold_quotes=False)),
-    "claude-v4.8": Normalizer(_CLAUDE_CODES, _tiled(fold_quotes=False)),
+    "claude-v3": Normalizer((*_CLAUDE_CODES, "plain_quotes"), _normalize_for_claude(fold_quotes=True)),
+    "claude-v4.7": Normalizer(_CLAUDE_CODES, _normalize_for_claude(fold_quotes=False)),
+    "claude-v4.8": Normalizer(_CLAUDE_CODES, _normalize_for_claude(fold_quotes=False)),
     "gemma3": Normalizer(("mark_is_blank",), _unmarked),
     "gemma4": Normalizer(("mark_is_blank",), _unmarked),
     "llama2": _SENTENCEPIECE,
     "mistral_v1": _SENTENCEPIECE,
     "mistral_v2": _SENTENCEPIECE,
-    "qwen3": Normalizer(("nfc",), _to_nfc),
+    "qwen3": Normalizer(("nfc",), to_nfc),
 }
 """Tokenizer -> what it changes; the others change nothing."""
 

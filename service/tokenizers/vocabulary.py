@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from service.errors import InvalidRequest
-from service.tokenizers.base import Engine
+from service.tokenizers.base import Engine, VocabularyTokenizer
 from service.tokenizers.surrogates import repair_surrogates
 from service.types import Edge
 
 
-class Vocabulary(ABC):
+class Vocabulary(VocabularyTokenizer, ABC):
     """Base of the engines: they find ids of ordinary text and bytes of an id; the rest follows.
 
     Special-token strings are ordinary text unless `parse_special`: then the text is cut at them first, as every
@@ -28,7 +29,7 @@ class Vocabulary(ABC):
         self.fingerprint = fingerprint
         self.added_tokens = added_tokens
         self.verified = verified
-        self.specials = dict(specials)
+        self.specials: Mapping[str, int] = dict(specials)
         self._special_at = compile_alternatives(self.specials)
 
     @abstractmethod
@@ -96,11 +97,9 @@ class Vocabulary(ABC):
             raise InvalidRequest(f"ids holds {int(token)}, which {self.name} does not have", field="ids")
         return found
 
-    @property
+    @cached_property
     def _special_bytes(self) -> Mapping[int, bytes]:
-        if not hasattr(self, "_special_bytes_by_id"):
-            self._special_bytes_by_id = {token: text.encode() for text, token in self.specials.items()}
-        return self._special_bytes_by_id
+        return {token: text.encode() for text, token in self.specials.items()}
 
     def pieces(self, text: str) -> list[bytes]:
         return [self._known_bytes(token) for token in self.encode(text)]

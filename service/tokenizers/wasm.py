@@ -23,7 +23,7 @@ class Module:
 
     def __init__(self, code: bytes) -> None:
         failures = errors()
-        import wasmtime  # noqa: PLC0415
+        import wasmtime
 
         try:
             config = wasmtime.Config()
@@ -40,7 +40,7 @@ class Instance:
     """One thread at a time may use it. What it does may raise one of `errors()`."""
 
     def __init__(self, module: Module) -> None:
-        import wasmtime  # noqa: PLC0415
+        import wasmtime
 
         self._store = wasmtime.Store(module.engine)
         self._exports: Any = wasmtime.Instance(self._store, module.module, []).exports(self._store)
@@ -92,7 +92,7 @@ class Instance:
 def errors() -> tuple[type[Exception], ...]:
     """What wasmtime may raise. Raises WasmUnavailable."""
     try:
-        import wasmtime  # noqa: PLC0415 - optional, and it takes 0.1 s
+        import wasmtime
     except (ImportError, OSError, RuntimeError) as error:  # not installed, or no wheel for this machine
         raise WasmUnavailable("wasmtime does not import") from error
     return wasmtime.WasmtimeError, wasmtime.Trap, MemoryError, IndexError
@@ -100,7 +100,7 @@ def errors() -> tuple[type[Exception], ...]:
 
 def _direct(store: Any, function: Any) -> Callable[[int, int], int]:
     """wasmtime's own way asks for the types and wraps every value; ctypes is quickest with plain addresses."""
-    from wasmtime import Trap, WasmtimeError, _ffi  # noqa: PLC0415
+    from wasmtime import Trap, WasmtimeError, _ffi
 
     pointer = ctypes.c_void_p
     kind = ctypes.CFUNCTYPE(pointer, pointer, pointer, pointer, ctypes.c_size_t, pointer)

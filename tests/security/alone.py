@@ -10,9 +10,12 @@ import fcntl
 import socket
 import struct
 import sys
+import tempfile
+from pathlib import Path
 
 import httpx
 
+from scripts.make_api_examples import FILES
 from tests.security.parser_fuzz import targets
 from tests.support.live import running_server
 from tests.support.routes import count_routes
@@ -70,8 +73,12 @@ def main() -> int:
     if "--namespace" in sys.argv:
         bring_up_loopback()
         check_that_there_is_no_way_out()
-    with running_server() as server, httpx.Client(base_url=server.url, timeout=60) as client:
-        print(ask_everything(client))
+    with tempfile.TemporaryDirectory() as folder:
+        files = {name: Path(folder, name) for name in FILES}
+        for name, file in files.items():
+            file.write_text(FILES[name], encoding="utf-8")
+        with running_server(**files) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+            print(ask_everything(client))
     return 0
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -64,6 +64,8 @@ class Skewed:
 
 class Swapped(Skewed):
     """The right number of ids, but two of them changed places."""
+
+    specials: Mapping[str, int] = {}
 
     def encode(self, text: str, *, parse_special: bool = False) -> list[int]:
         return self._honest.encode(text)[::-1]

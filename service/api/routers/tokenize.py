@@ -41,7 +41,6 @@ from service.text.tokens import Offsets, Tokens, find_token_at, locate_tokens
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.normalizers import get_normalizer
 from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.vocabulary import Vocabulary
 from service.types import Json
 
 router = APIRouter(
@@ -154,7 +153,7 @@ def _bytes_of(tokenizer: VocabularyTokenizer, ids: Sequence[int]) -> list[bytes]
 def _streamed(
     decoder: StreamDecoder, tokenizer: Tokenizer, ids: Sequence[int], pieces: Sequence[bytes]
 ) -> list[dict[str, Json]]:
-    specials = set(tokenizer.specials.values()) if isinstance(tokenizer, Vocabulary) else set()
+    specials = set(tokenizer.specials.values()) if isinstance(tokenizer, VocabularyTokenizer) else set()
     streamed = []
     for token, piece in zip(ids, pieces, strict=True):
         item = {"id": token, **spell_out(piece), "emit": decoder.feed(piece), "held_hex": decoder.pending.hex()}

@@ -17,10 +17,14 @@ from typing import Literal
 Scheme = Literal["between_characters", "gpt2", "cl100k", "o200k"]
 
 ADDED_BYTES = 16
-"""Of an entry of `added`; the longest added token is shorter. As in kernel.c, like the next two."""
+"""Of an entry of `added`; the longest added token is shorter. As in kernel.c, like all but the last."""
 LONGEST_BLANK = 31
 """Newlines, or tabs, of the longest added token."""
 BESIDE_BITS = 20
+MAX_GROWTH = 11
+"""Times its bytes that a text may become when it is normalized."""
+OVERLAP = 8_192
+"""Symbols that two windows of a very long word share; no token has half as many."""
 PAGE = 64
 """Code points of a page of `kinds`."""
 
@@ -28,12 +32,11 @@ PAGE = 64
 @dataclass(frozen=True, slots=True)
 class Header:
     """`specials`: text -> id, of the tokens that match only when asked for; `added_tokens`: how many the tokenizer's
-    post-processor adds to a text; `unstable`: ranges of code points that normalisation may change or join."""
+    post-processor adds to a text."""
 
     scheme: Scheme
     specials: dict[str, int]
     added_tokens: int
-    unstable: list[list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +86,4 @@ def make_rank_tables(scheme: Scheme, ranks: bytes, specials: Mapping[str, int]) 
     sections = {
         "ranks": memoryview(ranks), "kind_pages": memoryview(kinds)[:pages], "kinds": memoryview(kinds)[pages:],
     }
-    return BpeTables(Header(scheme, dict(specials), 0, []), sections)
+    return BpeTables(Header(scheme, dict(specials), 0), sections)

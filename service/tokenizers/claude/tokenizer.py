@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from unicodedata import category
 
-from service.tokenizers.base import Engine
+from service.tokenizers.base import EdgeSplittable, Engine, Splittable
 from service.tokenizers.claude import tables
 from service.tokenizers.claude.kernel import KernelPool, KernelUnavailable
 from service.tokenizers.claude.memo import MemoCounter
@@ -23,7 +23,7 @@ crossover at 60 (45), and 10 us more for every unit that it never saw. Measured 
 bench PARTS=claude`."""
 
 
-class ClaudeTokenizer:
+class ClaudeTokenizer(Splittable, EdgeSplittable):
     """Counts Claude's content tokens: what a text adds to the frame of a message. Thread-safe.
 
     `open`: ctok's count of the text as a whole message, without the frame's 7 (claude-v3), 11 (v4.7) or 6 (v4.8)

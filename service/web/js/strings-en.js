@@ -1,4 +1,4 @@
-// English words. Keys are the same as in strings-ko.js.
+// English texts. The keys are the same as in strings-ko.js.
 
 export const en = {
   motto: 'How many tokens is it, what does it cost, and how sure are we?',

@@ -1,4 +1,4 @@
-// Korean words. Keys are the same as in strings-en.js.
+// Korean texts. The keys are the same as in strings-en.js.
 
 export const ko = {
   motto: '토큰은 몇 개이고, 얼마이며, 그 수는 얼마나 믿을 만한가?',
