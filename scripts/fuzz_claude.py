@@ -203,7 +203,7 @@ def counts(tokenizer: ClaudeTokenizer, text: str) -> Iterator[tuple[str, int]]:
         tokenizer._kernels = None
         yield "memo", tokenizer.count(text)
         if kernels is not None:
-            tokenizer._kernels, tokenizer.kernel_from = kernels, 1
+            tokenizer._kernels, tokenizer.kernel_min_chars = kernels, 1
             yield "kernel", tokenizer.count(text)
     finally:
         tokenizer._kernels = kernels

@@ -29,7 +29,7 @@ ATOMS = (
     "a", "B", "s", "ⓐ", "\u064b", "'", "-", "±", "\u0301", "²", "१", "\ufe0f", "٥", "5", "文", "😀",
     " ", "\n", "\t", "\u3000", "’", "\ufdd0", "\x00", "\u0730",
 )
-"""One or two of every kind of character, and of everything that normalisation touches."""
+"""One or two of every kind of character, and of everything that normalization touches."""
 
 SNIPPETS = (
     "'s", "'ll", "’ve", "'S", "STRAẞE", "İz", "Aİ", "ΑΒΓΔ", "Σίσυφος", "①②", "½ ", "\r\n", "\xa0", "ํ\x01า", "\ue000",

@@ -95,7 +95,7 @@ def mark_word(word: str, family: tables.Family) -> str:
 
 
 def stream(text: str, family: tables.Family) -> str:
-    """The marked stream of a normalised text without its last newlines."""
+    """The marked stream of a normalized text without its last newlines."""
     runs = split(text)
     out = []
     for i, run in enumerate(runs):
