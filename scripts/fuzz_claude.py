@@ -1,4 +1,4 @@
-"""Compare the tiling tokenizers with ctok on texts that nobody would write, or on all the translations found here.
+"""Compare the Claude tokenizers with ctok on random texts, or on all the translations that this machine has.
 
     python -m scripts.fuzz_claude --seconds 60                # random texts; the seed is printed
     python -m scripts.fuzz_claude --seconds 60 --seed 7 --memo-bytes 12000     # a memory that is always full

@@ -1,7 +1,7 @@
 """The tokenizers of Claude 3 and later on ctok: the reference that our own engine is compared with.
 
-ctok gives the tokens that the API bills for a one-message request. The frame is subtracted. There are pieces but no ids,
-because the vocabularies were reconstructed from counts.
+ctok gives the tokens that the API bills for a one-message request. The frame is subtracted. There are pieces but no
+ids, because the vocabularies were reconstructed from counts.
 """
 
 from __future__ import annotations

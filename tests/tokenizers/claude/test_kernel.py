@@ -139,7 +139,7 @@ def both_ways(tokenizer: ClaudeTokenizer, text: str) -> tuple[int | None, int]:
 
 
 @pytest.mark.parametrize("name", claude.NAMES)
-def test_the_kernel_normalises_every_character_as_python_does_or_asks(name: str) -> None:
+def test_the_kernel_normalizes_every_character_as_python_does_or_leaves_it(name: str) -> None:
     tokenizer = claude.load(name)
     asked = []
     for code in [*range(0x10000), *range(0x10000, 0x110000, 61)]:
@@ -162,7 +162,7 @@ ALPHABET = (
 
 
 @given(st.text(ALPHABET, min_size=1, max_size=40), st.sampled_from(claude.NAMES))
-def test_the_kernel_normalises_texts_as_python_does_or_asks(text: str, name: str) -> None:
+def test_the_kernel_normalizes_texts_as_python_does_or_leaves_them(text: str, name: str) -> None:
     got, expected = both_ways(TOKENIZERS[name], text)
     assert got in (None, expected)
 
@@ -180,7 +180,7 @@ def test_texts_in_nfc_need_no_python(text: str) -> None:
 @pytest.mark.parametrize("text", [
     "e\u0301", "\u0301\u0323", "\u1112\u1161", "\ud83d", "\ude00\ud83d", "\u0e4d\u0e32",
 ])
-def test_what_composes_reorders_or_is_half_a_pair_is_for_python(text: str) -> None:
+def test_text_that_composes_or_reorders_or_is_half_a_pair_is_left_to_python(text: str) -> None:
     assert both_ways(TOKENIZERS["claude-v3"], text)[0] is None
     assert TOKENIZERS["claude-v3"].count(text * KERNEL_MIN_CHARS) == TOKENIZERS["claude-v3"]._count_normalized(
         text * KERNEL_MIN_CHARS, MemoCounter(FAMILY).count
