@@ -37,7 +37,9 @@ router = APIRouter(
 TARGETS = ("model", "tokenizer", "provider")
 
 
-def count_text(body: bodies.Target, text: str, warnings: tuple[Warned, ...], services: Services, **fields: Json) -> TokenCount:
+def count_text(
+    body: bodies.Target, text: str, warnings: tuple[Warned, ...], services: Services, **fields: Json
+) -> TokenCount:
     """The count of `text` for what the body names; it also says which model and tokenizer that is."""
     target = body.model_dump(include=set(TARGETS), exclude_none=True)
     request = native.read({**target, "text": text, **fields})
