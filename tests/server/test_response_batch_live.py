@@ -1,4 +1,4 @@
-"""Answers that leave together at the end of a round, over real connections: whole, in order, and each to its own."""
+"""Responses that are written together, over real connections: complete, in order, and on their own connection."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_wherever_a_pipeline_is_cut_it_is_answered_in_order(
 
 
 def test_the_first_of_a_pipeline_and_those_behind_it_are_answered_alike(client: Client) -> None:
-    """The first goes the short way, the others the long one."""
+    """The first takes the fast path, the others do not."""
     client.send(*3 * [count(3, "X-Request-Id: mine\r\n")])
     first, *others = [client.read() for _ in range(3)]
     for other in others:
