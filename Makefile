@@ -31,7 +31,7 @@ typecheck: $(INSTALLED)  ## mypy, strict
 
 accuracy: $(INSTALLED)  ## replay recorded requests and write what was measured: TRUTH=folder (with dev.jsonl.gz)
 	@test -e "$(TRUTH)/dev.jsonl.gz" || { echo "no recorded requests in $(TRUTH): make accuracy TRUTH=folder" >&2; exit 2; }
-	@$(PYTHON) scripts/accuracy.py --truth "$(TRUTH)" --write $(ARGS)
+	@$(PYTHON) -m scripts.accuracy --truth "$(TRUTH)" --write $(ARGS)
 
 examples:  ## run the tests of examples/ in an environment of its own, with Ray
 	@scripts/install.sh .venv-examples requirements/examples.txt

@@ -8,10 +8,9 @@ to admin keys alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Protocol
+from typing import Protocol
 
 from fastapi import Request, Security, params
-from fastapi.security import APIKeyHeader, APIKeyQuery, HTTPBearer
 from starlette.types import Scope
 
 from service.api.context import RequestContext, get_context
@@ -28,14 +27,8 @@ PROJECT_HEADER = b"x-tallystick-project"
 # ---------------------------------------------------------------- what a route needs
 
 
-async def find_caller(
-    request: Request,
-    _bearer: Annotated[Any, Security(HTTPBearer(auto_error=False, scheme_name="bearer"))],
-    _anthropic: Annotated[Any, Security(APIKeyHeader(name="x-api-key", auto_error=False, scheme_name="anthropicKey"))],
-    _google: Annotated[Any, Security(APIKeyHeader(name="x-goog-api-key", auto_error=False, scheme_name="googleKey"))],
-    _query: Annotated[Any, Security(APIKeyQuery(name="key", auto_error=False, scheme_name="queryKey"))],
-) -> Key | None:
-    """The key that the middleware found. The other parameters tell OpenAPI how a key may be sent."""
+async def find_caller(request: Request) -> Key | None:
+    """The key that the middleware found. How a key may be sent stands in service.api.docs."""
     return get_context(request.scope).key
 
 

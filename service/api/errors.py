@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from pydantic_core import to_json
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -17,6 +15,8 @@ from service.dialects.model_validation import to_invalid_request
 from service.dialects.native import WIRE as NATIVE
 from service.dialects.registry import find_wire
 from service.errors import InvalidRequest, MethodNotAllowed, NotFound, ServiceError, Unauthorized
+
+NO_PATH = "There is nothing at this path; GET /openapi.json lists what there is."
 
 CHALLENGE = {"www-authenticate": 'Bearer realm="tallystick"'}
 
@@ -52,15 +52,6 @@ class BodyRefusedResponse(ErrorResponse):
         await send({"type": "http.response.body", "body": b""})
 
 
-def translate_http_error(error: HTTPException) -> ServiceError:
-    """A refusal of the framework's router as one of ours."""
-    if error.status_code == 405:
-        return MethodNotAllowed("This path does not take that method.")
-    if error.status_code == 404:
-        return NotFound("There is nothing at this path; GET /openapi.json lists what there is.")
-    return InvalidRequest("The request could not be understood.")
-
-
 def translate_parameter_error(error: Mapping[str, Any], query_names: Sequence[str]) -> InvalidRequest:
     """What FastAPI found wrong with a parameter of path or query; `query_names` are those that the path takes."""
     place, *names = error["loc"]
@@ -72,10 +63,9 @@ def translate_parameter_error(error: Mapping[str, Any], query_names: Sequence[st
     return to_invalid_request({**error, "loc": tuple(names)}, "")
 
 
-async def answer_http_error(request: Request, error: Exception) -> Response:
-    """FastAPI's exception handler for what its router refuses."""
-    assert isinstance(error, HTTPException)
-    headers = {}
-    if error.status_code == 405:  # the router names the methods of one route, and a path may have two
-        headers["allow"] = ", ".join(sorted(request.app.state.pipeline.routes.find_methods(request.scope)))
-    return ErrorResponse(request.scope, translate_http_error(error), headers)
+def make_no_route_response(scope: Scope, methods: Set[str]) -> ErrorResponse:
+    """The answer to a request that no route takes; `methods` are those that its path would take."""
+    if methods:
+        allow = ", ".join(sorted(methods))
+        return ErrorResponse(scope, MethodNotAllowed("This path does not take that method."), {"allow": allow})
+    return ErrorResponse(scope, NotFound(NO_PATH))

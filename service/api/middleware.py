@@ -7,13 +7,12 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.auth import check_scope, strip_query_key
 from service.api.body import BodyRefused, ClientGone
 from service.api.context import RequestContext, open_context
-from service.api.errors import BodyRefusedResponse, ErrorResponse, translate_http_error
+from service.api.errors import BodyRefusedResponse, ErrorResponse, make_no_route_response
 from service.api.pipeline import API_HEADERS, Pipeline
 from service.errors import Overloaded, ServiceError
 
@@ -60,8 +59,6 @@ class RequestMiddleware:
             await BodyRefusedResponse(scope, refused, limit)(scope, receive, send)
         except ServiceError as error:
             await ErrorResponse(scope, error)(scope, receive, send)
-        except HTTPException as error:
-            await ErrorResponse(scope, translate_http_error(error), error.headers)(scope, receive, send)
         except asyncio.CancelledError:
             if context.status or not self.readiness.draining:
                 raise
@@ -102,7 +99,8 @@ class RequestMiddleware:
         found = self.pipeline.routes.find(scope)
         if found is None:
             self._note_dialect(scope, context, place=True)
-            await self.app(scope, receive, send)  # FastAPI's router says what is wrong
+            methods = self.pipeline.routes.find_methods(scope)
+            await make_no_route_response(scope, methods)(scope, receive, send)
             return
         route, scope["path_params"] = found
         context.dialect = route.dialect

@@ -13,10 +13,10 @@ from service import catalog
 from service.counting.counter import is_memoizable
 from service.counting.features import has_files
 from service.dialects import native
-from service.dialects.endpoints import Endpoint
+from service.dialects.endpoints import Endpoint, Wire
 from service.errors import ServiceError
 from service.ledger.ledger import Billed
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.services import Services
 from service.tokenizers import registry
 from service.types import CountRequest, Json, TokenCount, Warned
@@ -39,6 +39,11 @@ class Reply:
 
 class Operation[Q](Protocol):
     """What a count route does once its body is decoded. Synchronous; may run in a thread."""
+
+    @property
+    def wire(self) -> Wire:
+        """How its errors are worded."""
+        ...
 
     @property
     def threaded(self) -> bool:
@@ -75,7 +80,7 @@ class Operation[Q](Protocol):
 
 
 class ReplyCache:
-    """ResponseCache by the count that they tell. Counts that are alike are one object (service.counting.counter), and making
+    """Replies by the count that is in them. Counts that are alike are one object (service.counting.counter), and making
     JSON of one takes as long as counting a short text. Thread-safe."""
 
     def __init__(self) -> None:
@@ -94,7 +99,7 @@ class ReplyCache:
 
 
 MAX_REPLIES = 2_048
-"""ResponseCache of an endpoint that are kept, some 3 KB each."""
+"""Replies of an endpoint that are kept, some 3 KB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,10 @@ class Count:
     takes_text: bool = False
     repeatable: bool = True
     replies: ReplyCache = field(default_factory=ReplyCache)
+
+    @property
+    def wire(self) -> Wire:
+        return self.endpoint.wire
 
     @property
     def threaded(self) -> bool:
@@ -136,6 +145,7 @@ class Count:
 class CountBatch:
     """Many counts of the native dialect; an item that fails has its error in its place."""
 
+    wire: Wire = native.WIRE
     threaded: bool = False
     repeatable: bool = False  # its refused items are counted in the metrics while they are answered
     grows: bool = False
@@ -172,7 +182,7 @@ class CountBatch:
             LOG.exception("item failed")
             result = ServiceError("Something failed inside; the log tells.")
         if isinstance(result, ServiceError):
-            services.metrics.rejected(result.code)
+            services.metrics.record_rejection(result.code)
         return result
 
 
@@ -187,7 +197,8 @@ def _place_error(error: ServiceError, path: str) -> ServiceError:
 class Direct:
     """An endpoint that counts nothing: from a body to an answer."""
 
-    endpoint: Endpoint
+    wire: Wire
+    respond: Callable[[Json], Json]
     threaded: bool = True
     repeatable: bool = False
     grows: bool = False
@@ -200,9 +211,7 @@ class Direct:
         return True
 
     def answer(self, question: Json, services: Services) -> Reply:
-        respond = self.endpoint.direct
-        assert respond is not None
-        return Reply(to_json(respond(question)))
+        return Reply(to_json(self.respond(question)))
 
 
 def is_warm(request: CountRequest) -> bool:
@@ -231,5 +240,5 @@ def count_headers(count: TokenCount) -> tuple[tuple[bytes, bytes], ...]:
         (b"x-tallystick-error-band", f"{count.low}-{count.high}".encode()),
         (b"x-tallystick-uncounted", str(len(count.uncounted)).encode()),
         (b"x-tallystick-tokenizer", count.tokenizer.encode()),
-        (b"x-tallystick-cost", b"unknown" if count.cost is None else plain(count.cost.usd).encode()),
+        (b"x-tallystick-cost", b"unknown" if count.cost is None else format_decimal(count.cost.usd).encode()),
     )

@@ -29,7 +29,8 @@ from service.api.operations import Operation, Reply
 from service.api.request_log import RequestLog
 from service.api.routing import RawRoute, RouteCache, check_is_no_file
 from service.cache.responses import MAX_LOOP_HASH_BYTES, MIN_CACHED_BODY_BYTES
-from service.counting.conversations import MIN_CONVERSATION_BYTES, NewMessages
+from service.counting.conversations import MIN_CONVERSATION_BYTES
+from service.counting.new_messages import NewMessages
 from service.dialects import native
 from service.dialects.json import read_json
 from service.errors import InvalidRequest, ServiceError, UnsupportedMedia
@@ -233,12 +234,12 @@ class Pipeline:
 
     def _learn(self, sent: SentBody, question: Question, counted: TokenCount) -> None:
         """Keep what helps to count the next version of a conversation."""
-        conversations, looked_up = self.services.conversations, self.services.metrics.looked_up
+        conversations, record_lookup = self.services.conversations, self.services.metrics.record_lookup
         if question.newest is not None:
-            looked_up("conversation", "hit")
+            record_lookup("conversation", "hit")
             conversations.learn_newer(sent.place, sent.content, question.newest, counted)
         elif question.value is not None and len(sent.content) >= MIN_CONVERSATION_BYTES:
-            looked_up("conversation", "miss")
+            record_lookup("conversation", "miss")
             conversations.learn(sent.place, sent.content, question.value, question.asked, counted)
 
 

@@ -1,1 +1,1 @@
-"""Who calls, what they may do, and how often."""
+"""Who may call the service, what each caller may do, and how often."""

@@ -1,4 +1,4 @@
-"""From settings to who is let in: where keys are kept, what rates there are, where it may listen."""
+"""What the settings say about access: where API keys are kept, which rate limits apply, where the server may listen."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import ipaddress
 import socket
 from typing import TYPE_CHECKING
 
-from service.auth.key_store import FileStore, Keys, KeyStore, RedisStore
+from service.auth.key_store import FileStore, Keys, KeyStore
 from service.auth.rate_limits import RateLimiter, Rates
 from service.observability.metrics import Metrics
+from service.redis.url import parse_redis_url
 from service.settings import Settings
 
 if TYPE_CHECKING:
     from service.redis.client import Client
 
 REDIS_SECONDS = 2.0
-"""Longest wait for keys in Redis: nobody's request waits for it."""
+"""Longest wait for keys in Redis. No request waits for this."""
 
 REDIS_REFRESH_SECONDS = 5.0
-"""How often Redis is asked whether keys have changed."""
+"""How often Redis is asked whether the keys have changed."""
 
 
 class Exposed(Exception):
@@ -26,21 +27,25 @@ class Exposed(Exception):
 
 
 def find_store(settings: Settings) -> KeyStore | None:
-    """Where the settings say that API keys are; None where they say nothing of keys."""
+    """The store of API keys that the settings name; None when they name none."""
     if settings.keys_file is not None:
         return FileStore(settings.keys_file)
-    return RedisStore(lambda: _connect(settings)) if settings.keys_in_redis else None
+    if not settings.keys_in_redis:
+        return None
+    from service.auth.redis_key_store import RedisStore
+
+    return RedisStore(lambda: _connect(settings))
 
 
 def _connect(settings: Settings) -> Client:
-    from service.redis.client import open_redis, parse_redis_url  # noqa: PLC0415
+    from service.redis.client import open_redis
 
-    assert settings.redis_url is not None  # the settings saw to it
+    assert settings.redis_url is not None  # the settings check this
     return open_redis(parse_redis_url(settings.redis_url.get_secret_value()), REDIS_SECONDS, 2)
 
 
 def open_keys(settings: Settings) -> Keys | None:
-    """The keys, read at once where they are in a file. Raises KeyStoreError where it cannot be used."""
+    """The keys; None when the settings name no store. A file is read at once; raises KeyStoreError if that fails."""
     store = find_store(settings)
     if store is None:
         return None
@@ -52,18 +57,18 @@ def open_keys(settings: Settings) -> Keys | None:
 
 
 def open_limiter(settings: Settings, metrics: Metrics) -> RateLimiter:
-    """In Redis where there is one and a limit is possible: of the settings, or of a key."""
+    """A rate limiter. It counts in Redis if there is one and a limit is possible, by the settings or by a key."""
     rates = Rates(settings.requests_per_minute, settings.tokens_per_minute)
     shared = None
     if settings.redis_url is not None and (rates != Rates() or find_store(settings) is not None):
-        from service.auth.rate_store import RateStore  # noqa: PLC0415  0.4 s of imports
+        from service.auth.rate_store import RateStore
 
         shared = RateStore(settings.redis_url.get_secret_value(), settings.redis_seconds)
-    return RateLimiter(rates, shared, metrics.limited_alone)
+    return RateLimiter(rates, shared, metrics.record_rate_fallback)
 
 
 def check_exposure(settings: Settings) -> None:
-    """Raises Exposed where others than this machine could connect, and nobody would be asked for a key."""
+    """Raises Exposed when other machines could connect and nobody would be asked for a key."""
     if settings.allow_anonymous or settings.keys_file is not None or settings.keys_in_redis:
         return
     if not is_loopback(settings.host):
@@ -76,7 +81,7 @@ def check_exposure(settings: Settings) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether every address that `host` stands for is of this machine alone."""
+    """Whether every address of `host` is a loopback address, which only this machine can reach."""
     try:
         found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:

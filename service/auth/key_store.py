@@ -1,4 +1,7 @@
-"""Where API keys are kept: in a JSON file or in Redis, and what a process knows of them at the moment."""
+"""Where API keys are kept, and the keys that a process has read.
+
+Here is the store in a JSON file; the one in Redis is in `service.auth.redis_key_store`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from service.auth.keys import Key, KeyRing, KeyStoreError, key_from_json, key_to_json
-
-if TYPE_CHECKING:
-    from service.redis.client import Client
 
 LOG = logging.getLogger("tallystick")
 
@@ -25,22 +25,22 @@ Change = Callable[[dict[str, Key]], None]
 
 
 class KeyStore(Protocol):
-    """Where keys are kept. All raise KeyStoreError."""
+    """Where keys are kept. Every method may raise KeyStoreError."""
 
     def load(self) -> KeyRing: ...
 
     def change(self, change: Change) -> None:
-        """Let `change` alter the keys by id; nobody sees anything in between."""
+        """Call `change` with the keys by id and store the result. Readers never see half a change."""
         ...
 
     def version(self) -> object:
-        """Something that differs once the keys have changed."""
+        """A value that is different once the keys have changed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FileStore:
-    """A JSON file that its owner alone may read and write. A file that is not there holds no keys."""
+    """A JSON file that only its owner may read and write. A missing file means that there are no keys."""
 
     path: Path
 
@@ -80,14 +80,14 @@ class FileStore:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """The lock is a file beside: the keys' own file is replaced by each change."""
+        """Hold the lock. It is a file of its own, since each change replaces the file with the keys."""
         with self.path.with_name(self.path.name + ".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _replace(self, content: Any) -> None:
-        target = self.path.resolve()  # a link stays a link
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 600
+        target = self.path.resolve()  # write through a symbolic link instead of replacing it
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # created with mode 600
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(content, file, indent=1)
@@ -100,65 +100,11 @@ class FileStore:
             raise
 
 
-REDIS_KEYS = "tallystick:keys"
-"""A hash: id -> row as JSON."""
-
-REDIS_VERSION = "tallystick:keys:version"
-
-
-@dataclass(frozen=True, slots=True)
-class RedisStore:
-    """A hash in Redis, shared by all servers that use it. `connect` may raise what clients raise."""
-
-    connect: Callable[[], Client]
-
-    def load(self) -> KeyRing:
-        rows = self._ask(lambda client: client.hgetall(REDIS_KEYS))
-        keys = [key_from_json(_parse_row(row), f"Redis: {REDIS_KEYS}") for row in rows.values()]
-        return KeyRing({key.id: key for key in keys})
-
-    def change(self, change: Change) -> None:
-        before = self.load().by_id
-        after = dict(before)
-        change(after)
-
-        def write(client: Client) -> None:
-            for key_id in before.keys() - after.keys():
-                client.hdel(REDIS_KEYS, key_id)
-            for key_id in after.keys() - before.keys():
-                client.hset(REDIS_KEYS, key_id, json.dumps(key_to_json(after[key_id])))
-            client.incr(REDIS_VERSION)
-
-        self._ask(write)
-
-    def version(self) -> object:
-        return self._ask(lambda client: client.get(REDIS_VERSION))
-
-    def _ask(self, question: Callable[[Client], Any]) -> Any:
-        from service.redis.client import classify_error, load_redis_errors  # noqa: PLC0415  imports redis
-
-        try:
-            client = self.connect()
-            try:
-                return question(client)
-            finally:
-                client.close()
-        except load_redis_errors() as error:
-            raise KeyStoreError(f"Redis cannot be asked for keys: {classify_error(error)}") from None
-
-
-def _parse_row(row: str | bytes) -> Any:
-    try:
-        return json.loads(row)
-    except ValueError:
-        return None
-
-
-
 class Keys:
-    """The keys of a store, read again when told to or when the store has changed; `ring` is replaced as a whole.
+    """The keys of a store, as last read. A new reading replaces `ring` as a whole.
 
-    Until the first load `ring` is None, and nobody is let in.
+    `ring` is None until the first load; until then nobody is let in. `seconds` is how often the store is asked whether
+    its keys have changed.
     """
 
     def __init__(self, store: KeyStore, seconds: float = 0.0) -> None:
@@ -170,15 +116,15 @@ class Keys:
         self._last_error = ""
 
     def load(self) -> None:
-        """Raises KeyStoreError and then keeps what was."""
+        """Read the keys. Raises KeyStoreError, and then keeps the ones read before."""
         version = self.store.version()
         self.ring, self._version = self.store.load(), version
         LOG.info("keys read", extra={"fields": {"keys": len(self.ring.by_id)}})
 
     def refresh(self, *, force: bool = False) -> None:
-        """Load where there is something new, or by `force`; where that fails, keep what was. May block.
+        """Read the keys if they have changed, or in any case with `force`. On failure, log and keep the old ones.
 
-        The store is looked at every `seconds` at most, once there are keys.
+        Once there are keys, the store is asked at most every `seconds`. May block.
         """
         now = time.monotonic()
         if not force and self.ring is not None and now - self._refreshed_at < self._seconds:
@@ -189,6 +135,7 @@ class Keys:
                 self.load()
             self._last_error = ""
         except KeyStoreError as error:
-            if str(error) != self._last_error:  # once, not every second
+            if str(error) != self._last_error:  # log it once, not every second
                 self._last_error = str(error)
+                # An operator's mistake needs no traceback.
                 LOG.error("keys not read", extra={"fields": {"reason": self._last_error}})  # noqa: TRY400

@@ -1,8 +1,9 @@
-"""API keys: how one is made, and what is kept of it.
+"""API keys: how a key is made, and what is stored about it.
 
-A key is `tsk_<id>_<secret>`; the secret is 256 random bits, and only the SHA-256 of the whole key is kept. A slow hash
-(bcrypt, argon2) makes it costly to try passwords that people think up; 256 random bits cannot be tried at any speed,
-so it would only slow every request down. The id finds the row, and the digests are compared in constant time.
+A key is `tsk_<id>_<secret>`. The secret is 256 random bits; only the SHA-256 of the whole key is stored. A slow hash
+(bcrypt, argon2) protects passwords that people choose, because those can be guessed. 256 random bits cannot be guessed
+at any speed, so a slow hash would only slow down every request. The id finds the row; the digests are compared in
+constant time.
 """
 
 from __future__ import annotations
@@ -20,28 +21,33 @@ Scope = Literal["count", "tokenize", "models", "usage", "budgets", "metrics", "a
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 ADMIN: Scope = "admin"
-"""Opens everything, also what has no scope of its own."""
+"""Allows everything, also what has no scope of its own."""
 
 DEFAULT_SCOPES: tuple[Scope, ...] = ("count", "tokenize", "models")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""A name is a project's label in the ledger and in logs. Two keys may share one, so that a key can be replaced."""
+"""What a key's name looks like. It is the project's label in the ledger and in logs. Two keys may share a name, so that
+one can replace the other without a gap."""
 
 KEY = re.compile(r"tsk_(?P<id>[0-9a-f]{12})_[A-Za-z0-9_-]{43}")
 ID_IN_KEY = slice(4, 16)
+"""Where the id stands in a key."""
 
 
 class KeyStoreError(Exception):
-    """The keys cannot be read or changed; the message says where and why, and holds nothing of a key."""
+    """The keys cannot be read or changed. The message says where and why; it never contains any part of a key."""
 
 
 class NoKeyFile(KeyStoreError):
-    """The file that was named is not there, and the command is not one that makes it."""
+    """The named file does not exist, and the command is not the one that creates it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is kept of a key. Rates are a minute; 0 is no limit, None what the settings say. `expires` is exclusive."""
+    """What is stored about a key. From `expires` on it is refused.
+
+    Rates are per minute: 0 means no limit, None means the limit of the settings.
+    """
 
     id: str
     name: str
@@ -64,7 +70,7 @@ def hash_key(key: str) -> bytes:
 
 
 def make_key(name: str, scopes: Iterable[Scope], **more: Any) -> tuple[str, Key]:
-    """A new key and what is to be kept of it; `more` are fields of Key. The key itself is nowhere else."""
+    """A new key, and what is to be stored about it. `more` are fields of Key. The key itself is stored nowhere."""
     key_id = secrets.token_hex(6)
     text = f"tsk_{key_id}_{secrets.token_urlsafe(32)}"
     return text, Key(key_id, name, hash_key(text), frozenset(scopes), created=datetime.now(UTC), **more)
@@ -72,13 +78,13 @@ def make_key(name: str, scopes: Iterable[Scope], **more: Any) -> tuple[str, Key]
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The keys of one moment; replaced as a whole."""
+    """All keys as read at one moment."""
 
     by_id: Mapping[str, Key] = field(default_factory=dict)
 
     def find(self, text: str, now: datetime | None = None) -> Key | None:
-        """The row of a key that is right and has not expired."""
-        key = self.by_id.get(text[ID_IN_KEY])  # whether the rest is right, its digest tells
+        """The row of the key `text`; None when the key is unknown, wrong or expired."""
+        key = self.by_id.get(text[ID_IN_KEY])  # the digest proves the rest
         if key is None or not hmac.compare_digest(key.digest, hash_key(text)):
             return None
         return None if key.expires is not None and key.is_expired(now or datetime.now(UTC)) else key
@@ -101,7 +107,7 @@ def key_to_json(key: Key) -> dict[str, Any]:
 
 
 def key_from_json(row: Any, place: str) -> Key:
-    """Raises KeyStoreError naming `place` for a row that is not as it should be: half a key opens nothing."""
+    """The key of a stored row. Raises KeyStoreError, which names `place`, if anything in the row is wrong."""
     try:
         key = Key(
             id=_read_text(row["id"], r"[0-9a-f]{12}"), name=_read_text(row["name"], NAME.pattern),

@@ -1,12 +1,14 @@
-"""Rate limits: so many requests and so many counted tokens a minute, by key or, without keys, by client address.
+"""Rate limits: a number of requests and of counted tokens per minute, for each key or, without keys, client address.
 
-Windows are fixed minutes, each caller's beginning at a second of its own, so that not all come back at once. One
-increment says all there is to know (allowed, how many are left, when the window ends): 3 us in memory, one round trip
-in Redis. Requests are taken before the body is read. Tokens are known only after the count, so they are charged then:
-a caller that has used up its tokens is refused from the next request on.
+Windows are fixed minutes. Each caller's window starts at a second of its own, so that not all callers come back at
+once. One increment tells everything: whether the request is allowed, how many are left, when the window ends. It takes
+3 us in memory and one round trip in Redis.
 
-Counting windows is done by storages of the `limits` library: its own for Redis, and one of ours in memory (its own
-starts a thread every 10 ms that goes through all the callers there are).
+A request is taken before its body is read. Its tokens are known only after the count and are charged then. So a caller
+that has used up its tokens is refused from the next request on.
+
+In Redis the storages of the `limits` library count the windows. In memory `WindowCounts` does: the library's own memory
+storage starts a thread every 10 ms that goes through all callers.
 """
 
 from __future__ import annotations
@@ -28,43 +30,43 @@ LOG = logging.getLogger("tallystick")
 MINUTE = 60
 
 SHARED_SECONDS = 1.0
-"""Longest wait for a shared store, which has shorter ones of its own; then the request is counted here."""
+"""Longest wait for the shared store. After that this process counts by itself. The store has shorter timeouts, too."""
 
 MAX_CONCURRENT = 8
-"""Requests that ask a shared store at the same time; the others wait for a place. Its client opens a connection for
-each that asks, and keeps it: a burst of a thousand would leave a thousand connections open, in every process."""
+"""Requests that may ask the shared store at once; the others wait. The client opens a connection for each and keeps it:
+a burst of a thousand requests would leave a thousand connections open, in every process."""
 
 CONNECT_SECONDS = 2.0
-"""Longest wait for a shared store at the start."""
+"""Longest wait for the shared store when the service starts."""
 
 MAX_CALLERS = 50_000
-"""Windows remembered, 0.3 KB each; beyond that the older half is forgotten: a flood of addresses takes no memory."""
+"""Windows kept in memory, 0.3 KB each. Beyond that the older half is dropped, so a flood of addresses does no harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How much a minute; 0 is no limit."""
+    """Requests and tokens per minute. 0 means no limit."""
 
     requests: int = 0
     tokens: int = 0
 
     def override(self, requests: int | None, tokens: int | None) -> Rates:
-        """These, except for what a key says itself."""
+        """These rates, with what a key sets itself in place of them. None keeps the rate."""
         if requests is None and tokens is None:
             return self
         return Rates(self.requests if requests is None else requests, self.tokens if tokens is None else tokens)
 
 
 class Answer(Protocol):
-    """An answer to which a limiter adds headers that say what is left."""
+    """What a limiter needs of an answer: it adds headers that say what is left."""
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]: ...
 
 
 def name_client(host: str | None) -> str:
-    """The name under which a caller without a key is counted: its address, of IPv6 the network of 64 bits that one
-    customer has. `local` where there is no address, as on a unix socket."""
+    """The name by which a caller without a key is counted: its address, or for IPv6 its /64 network, since one customer
+    usually has a whole one. `local` when there is no address, as on a unix socket."""
     if host is None:
         return "local"
     if ":" not in host:
@@ -79,19 +81,19 @@ def name_client(host: str | None) -> str:
 
 
 class SharedWindows(Protocol):
-    """Windows that all processes count in. `errors` is what `add` raises where it fails."""
+    """Windows that all processes count in. `errors` lists what `add` may raise."""
 
     errors: tuple[type[Exception], ...]
 
     async def add(self, key: str, amount: int) -> int:
-        """The count after `amount` was added."""
+        """Add `amount` to the window `key` and return its new count."""
         ...
 
     async def close(self) -> None: ...
 
 
 class WindowCounts:
-    """Windows in memory: two generations of `seconds` each, the older of which is dropped as a whole."""
+    """Windows in memory. They are kept in two generations of `seconds` each; the older one is dropped as a whole."""
 
     def __init__(self, seconds: float = 2 * MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -104,7 +106,7 @@ class WindowCounts:
         return len(self._new) + len(self._old)
 
     def add(self, key: str, amount: int = 1) -> int:
-        """The count after `amount` was added."""
+        """Add `amount` to the window `key` and return its new count."""
         count = self.get(key) + amount
         self.put(key, count)
         return count
@@ -124,22 +126,23 @@ class WindowCounts:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The minute that a caller is in: its key in a store, and the whole seconds until it ends."""
+    """The current minute of a caller: its key in a store, and the whole seconds until it ends."""
 
     key: str
     ends_in: int
 
 
 def find_window(who: str, kind: str, now: float | None = None) -> Window:
-    """All processes agree on it: it follows from the clock and the name."""
+    """The window of caller `who` at `now` (seconds since 1970). It depends on nothing else, so all processes agree."""
     at = (time.time() if now is None else now) + crc32(who.encode()) % MINUTE
     number, passed = divmod(int(at), MINUTE)
     return Window(f"{who}/{kind}/{number}", MINUTE - passed)
 
 
 class RateLimiter:
-    """`shared` counts for all processes. Where it fails (`fell_back` is told), and where it is None, each counts for
-    itself. Used from one event loop.
+    """Counts in `shared`, for all processes. When that is None or fails, each process counts for itself.
+
+    `fell_back` is called for each request that was counted so after a failure. Used from one event loop.
     """
 
     def __init__(
@@ -154,23 +157,23 @@ class RateLimiter:
         self._slots = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def take(self, who: str, rates: Rates, answer: Answer) -> None:
-        """Let one request pass, its answer telling what is left. Raises RateLimited."""
+        """Count one request and add headers to its answer. Raises RateLimited when a limit is used up."""
         if rates.requests:
             window = find_window(who, "requests")
             self._check("requests", rates.requests, rates.requests - await self._add(window, 1), window, answer)
         if rates.tokens:
             window = find_window(who, "tokens")
             left = rates.tokens - self._counts.get(window.key)
-            self._check("tokens", rates.tokens, left or -1, window, answer)  # nothing is left for this request
+            self._check("tokens", rates.tokens, left or -1, window, answer)  # 0 left: refuse
 
     async def charge(self, who: str, rates: Rates, tokens: int) -> None:
-        """Take `tokens` that were counted."""
+        """Charge `tokens` that were counted for a request."""
         if rates.tokens:
             window = find_window(who, "tokens")
             self._counts.put(window.key, await self._add(window, tokens))
 
     def _check(self, kind: str, limit: int, left: int, window: Window, answer: Answer) -> None:
-        """Tell what is left, and refuse where that is less than nothing."""
+        """Add headers that say what is left. Raises RateLimited when that is negative."""
         answer.headers.extend(_headers(kind, limit, max(0, left), window.ends_in))
         if left < 0:
             raise RateLimited(
@@ -179,7 +182,7 @@ class RateLimiter:
             )
 
     async def open(self) -> None:
-        """Connect, so that no request has to wait for it; a store that is not there is asked again later."""
+        """Connect now, so that no request has to wait for it. If that fails, the store is asked again later."""
         if self._shared is not None:
             try:
                 async with asyncio.timeout(CONNECT_SECONDS):
@@ -205,7 +208,7 @@ class RateLimiter:
         return self._breaker.closed or self._breaker.probe_due()
 
     async def _ask(self, shared: SharedWindows, window: Window, amount: int) -> int | None:
-        """What the shared store says; None where it fails, or has been found to fail while this one waited."""
+        """The count in the shared store. None when it fails, or failed for another request while this one waited."""
         try:
             async with asyncio.timeout(SHARED_SECONDS), self._slots:
                 if not self._may_ask:
@@ -223,8 +226,10 @@ class RateLimiter:
 
 
 def _headers(kind: str, limit: int, left: int, seconds: int) -> list[tuple[bytes, bytes]]:
-    """The fields of the standard in the making (draft 10): a policy, and what is left of it until it starts anew. Of
-    requests also the three numbers of its drafts before the seventh, which many clients read."""
+    """The header fields of the IETF draft (10): the policy, and what is left of it until the window ends.
+
+    For requests there are also the three numbers of the drafts before the seventh, which many clients read.
+    """
     name = kind.encode()
     fields = [
         (b"ratelimit-policy", b'"%s";q=%d;w=%d' % (name, limit, MINUTE)),

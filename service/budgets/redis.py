@@ -1,7 +1,8 @@
-"""Leases kept in Redis, shared by every worker: each call is one script, so it happens at once or not at all.
+"""Leases in Redis, shared by all workers. Each call is one script, so it happens as a whole or not at all.
 
-All keys of a budget have one hash tag, so that a cluster keeps them together. Expiry goes by the clock of Redis, the
-period by that of the caller. Where Redis cannot be asked, nothing is granted: a budget must not be passed unseen.
+All keys of a budget have one hash tag, so that a cluster keeps them on one node. Leases expire by the clock of Redis.
+The period goes by the clock of the caller. If Redis cannot be asked, nothing is granted: no budget may be exceeded
+unnoticed.
 """
 
 from __future__ import annotations
@@ -11,22 +12,21 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
+
+from redis.exceptions import NoScriptError
 
 from service.budgets.leases import BudgetState, Closing, LeaseState, Reservation, check_amount, make_lease_id, utc_now
 from service.budgets.named import Budget
 from service.errors import NotFound, Overloaded, RateLimited
 from service.redis.circuit_breaker import CircuitBreaker
-from service.redis.client import UNREACHABLE, classify_error, load_redis_errors
-
-if TYPE_CHECKING:
-    from service.redis.client import Client
+from service.redis.client import REDIS_ERRORS, UNREACHABLE, Client, classify_error
 
 LOG = logging.getLogger("tallystick")
 
 MAX_OPEN = 100_000
 RETENTION = timedelta(days=70)
-"""How long leases and the books of past periods are kept."""
+"""How long leases and the sums of past periods are kept."""
 
 SCRIPT = """
 local spent, reserved, open, lease = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -47,16 +47,19 @@ repeat
   end
 until #gone < 1000
 
+local function read(sums)
+  return redis.call('HGET', sums, period) or '0'
+end
+
 local function reply(answer, ...)
-  return {answer, redis.call('HGET', spent, period) or '0', redis.call('HGET', reserved, period) or '0', ...}
+  return {answer, read(spent), read(reserved), ...}
 end
 
 if what == 'reserve' then
   local id, amount, limit, ttl, kept, oldest = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
   local ends = redis.call('HGET', lease, 'ends')
   if ends then return reply('granted', ends) end  -- the client lost the first reply and sent it again: reserved once
-  local used = (tonumber(redis.call('HGET', spent, period)) or 0) + (tonumber(redis.call('HGET', reserved, period)) or 0)
-  if tonumber(amount) > tonumber(limit) - used then
+  if tonumber(amount) > tonumber(limit) - tonumber(read(spent)) - tonumber(read(reserved)) then
     local first = redis.call('ZRANGE', open, 0, 0, 'WITHSCORES')
     return reply('refused', first[2] or '0')
   end
@@ -90,12 +93,14 @@ return reply('state')
 """
 
 SCRIPT_SHA1 = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
-"""Redis knows the script by it once it has had it: 3 KB less for each call."""
+"""The name of the script in Redis, once it has been sent. A call by name is 3 KB smaller."""
 
 
 class RedisLeases:
-    """Budgets of all processes that share a Redis. `connect` gives the client, or raises as clients do; it is called
-    with the first use. `prefix` sets the budgets apart from other keys there."""
+    """Budgets of all processes that share a Redis.
+
+    `connect` opens the client when it is first needed; it may raise any of REDIS_ERRORS. `prefix` starts all keys.
+    """
 
     where: Literal["memory", "redis"] = "redis"
 
@@ -153,7 +158,7 @@ class RedisLeases:
     def _run(
         self, budget: Budget, now: datetime, lease_id: str, what: str, *arguments: object
     ) -> tuple[str, BudgetState, list[str]]:
-        """(what the script says, the budget after it, the rest of its answer). Raises Overloaded without Redis."""
+        """(result of the script, the budget after it, the rest of the reply). Raises Overloaded without Redis."""
         start, end = budget.period(now)
         tag = hashlib.blake2b(budget.account_key.encode(), digest_size=12).hexdigest()
         keys = [f"{self.prefix}:budget:{{{tag}}}:{part}" for part in ("spent", "held", "open", f"lease:{lease_id}")]
@@ -163,14 +168,14 @@ class RedisLeases:
         return answer, BudgetState(budget, int(spent), int(reserved), start, end), rest
 
     def _run_guarded(self, *command: str | int) -> list[Any]:
-        """What the script returns. A Redis that did not answer is asked by one request at a time, after a pause: those
-        that wait for it hold threads which others count in."""
+        """What the script returns. After a failure only one request at a time asks Redis, after a pause: each request
+        that waits occupies a thread."""
         closed = self._breaker.closed
         if not closed and not (self._breaker.probe_due() and self._probing.acquire(blocking=False)):
             raise _make_unreachable_error()
         try:
             raw = _run_script(self._open(), *command)
-        except load_redis_errors() as error:
+        except REDIS_ERRORS as error:
             reason = classify_error(error)
             if reason in UNREACHABLE:
                 self._breaker.failed()
@@ -193,9 +198,7 @@ class RedisLeases:
 
 
 def _run_script(client: Client, *command: str | int) -> list[Any]:
-    """What the script returns; Redis gets it where it does not know it (yet, or any more)."""
-    from redis.exceptions import NoScriptError  # noqa: PLC0415
-
+    """What the script returns. The script is sent when Redis does not have it (yet, or after a restart)."""
     try:
         known: list[Any] = cast(Any, client).evalsha(SCRIPT_SHA1, *command)
     except NoScriptError:

@@ -1,5 +1,7 @@
 """`python -m service.cli` is `tallystick`."""
 
+import sys
+
 from service.cli.main import main
 
-main()
+sys.exit(main())

@@ -1,25 +1,30 @@
-"""`tallystick count-corpus`: every record of a corpus, by all cores, in bounded memory; what was stopped goes on."""
+"""`tallystick count-corpus`: counting each record of a corpus with all cores, in limited memory, resumable."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from service.corpus.inputs import Input
-    from service.corpus.run import Outcome
+from service.cli.operator_files import use_operator_files
+from service.cli.output import DAMAGED, UNKNOWN, USAGE, fail, print_columns, print_json, print_message
+from service.corpus.counting import CountOptions
+from service.corpus.inputs import FORMS, PART, SUMMARY, Input, find_inputs
+from service.corpus.journal import CannotResume
+from service.corpus.pool import ProcessDied, usable_cores
+from service.corpus.run import Outcome, count_corpus
+from service.corpus.stops import Stopped, Stops
+from service.corpus.totals import Sums, as_json
+from service.pricing.prices import format_decimal
 
-ALL_COUNTED, SOME_FAILED, USAGE = 0, 1, 2
+ALL_COUNTED, SOME_FAILED = 0, 1
 
 STOPPED = 128
-"""And the number of the signal, as shells have it: 130 for SIGINT, 143 for SIGTERM."""
+"""The exit code is this and the number of the signal, as in shells: 130 for SIGINT, 143 for SIGTERM."""
 
 EPILOG = f"""forms, by the suffix or by --format (which is then that of every file):
   jsonl    .jsonl .ndjson   a JSON value a line; blank lines are no records
@@ -50,28 +55,25 @@ exit codes:
   {ALL_COUNTED}  every record was counted
   {SOME_FAILED}  some records or files were not, or the output cannot be written
   {USAGE}  wrong usage: an unknown option, model or tokenizer, another job's output
-  3  tokenizer data is missing or damaged
+  {DAMAGED}  tokenizer data is missing or damaged
   130, 143  stopped by Ctrl-C, by SIGTERM
 """
 
 
-def add_corpus_parser(commands: Any) -> None:
-    corpus = commands.add_parser(
-        "count-corpus", help="count every record of JSONL, Parquet and text files", epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    corpus.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or pattern ('data/**/*.jsonl')")
-    corpus.add_argument("-m", "--model", metavar="M", help="count for this model")
-    corpus.add_argument("-t", "--tokenizer", metavar="T", help="count with this tokenizer")
-    corpus.add_argument("--request", action="store_true", help="records are whole request bodies")
-    corpus.add_argument("--field", metavar="PATH", help="where the text, or the body, is in a record")
-    corpus.add_argument("--id", metavar="PATH", help="where an id is, to be written into the record's row")
-    corpus.add_argument("--format", metavar="FORM", help="jsonl, json, parquet, text or file, whatever the suffix")
-    corpus.add_argument("-o", "--output", type=Path, metavar="X", help="rows of counts: X.jsonl or X.parquet")
-    corpus.add_argument("--workers", type=_number, metavar="N", help="processes that count (default: the cores)")
-    corpus.add_argument("--resume", action="store_true", help="go on where an earlier run was stopped")
-    corpus.add_argument("--json", action="store_true", help="print the summary as JSON")
-    corpus.set_defaults(command=run_count_corpus, names_models=True)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="file, folder or pattern ('data/**/*.jsonl')")
+    parser.add_argument("-m", "--model", metavar="M", help="count for this model")
+    parser.add_argument("-t", "--tokenizer", metavar="T", help="count with this tokenizer")
+    parser.add_argument("--request", action="store_true", help="records are whole request bodies")
+    parser.add_argument("--field", metavar="PATH", help="where the text, or the body, is in a record")
+    parser.add_argument("--id", metavar="PATH", help="where an id is, to be written into the record's row")
+    parser.add_argument("--format", metavar="FORM", help="jsonl, json, parquet, text or file, whatever the suffix")
+    parser.add_argument("-o", "--output", type=Path, metavar="X", help="rows of counts: X.jsonl or X.parquet")
+    parser.add_argument("--workers", type=_number, metavar="N", help="processes that count (default: the cores)")
+    parser.add_argument("--resume", action="store_true", help="go on where an earlier run was stopped")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.set_defaults(command=run_count_corpus)
 
 
 def _number(text: str) -> int:
@@ -81,24 +83,18 @@ def _number(text: str) -> int:
 
 
 def run_count_corpus(arguments: argparse.Namespace) -> int:
-    from service.corpus.counting import Question  # noqa: PLC0415
-    from service.corpus.inputs import FORMS, PART, SUMMARY, find_inputs  # noqa: PLC0415
-    from service.corpus.journal import CannotResume  # noqa: PLC0415
-    from service.corpus.pool import ProcessDied, usable_cores  # noqa: PLC0415
-    from service.corpus.run import count_corpus  # noqa: PLC0415
-    from service.corpus.stops import Stopped, Stops  # noqa: PLC0415
-
+    use_operator_files()
     output: Path | None = arguments.output
     if arguments.format not in (None, *FORMS):
-        return _say(f"--format is one of {', '.join(FORMS)}.", USAGE)
+        return fail(f"--format is one of {', '.join(FORMS)}.", USAGE)
     if "-" in arguments.inputs:
-        return _say("standard input is read once, by `tallystick count`: name files.", USAGE)
+        return fail("standard input is read once, by `tallystick count`: name files.", USAGE)
     if arguments.resume and output is None:
-        return _say("--resume goes on with an output: name it with --output.", USAGE)
+        return fail("--resume goes on with an output: name it with --output.", USAGE)
     own = [] if output is None else [os.path.realpath(f"{output}{end}") for end in ("", PART, SUMMARY)]
     if any(os.path.realpath(name) in own for name in arguments.inputs):
-        return _say("the output is one of the inputs: name another.", USAGE)
-    question = Question(
+        return fail("the output is one of the inputs: name another.", USAGE)
+    options = CountOptions(
         arguments.model, arguments.tokenizer, arguments.field or (None if arguments.request else "text"),
         arguments.request, arguments.id,
     )
@@ -106,43 +102,37 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
     try:
         with Stops() as stops, _progress(inputs) as on_progress:
             outcome = count_corpus(
-                inputs, question, output, workers=arguments.workers or usable_cores(), resume=arguments.resume,
+                inputs, options, output, workers=arguments.workers or usable_cores(), resume=arguments.resume,
                 on_progress=on_progress, stops=stops,
             )
     except CannotResume as error:
-        return _say(f"{error}.", USAGE)
+        return fail(f"{error}.", USAGE)
     except ProcessDied:
-        return _say(f"a counting process was killed (was memory short?){_way_on(output)}.", SOME_FAILED)
+        return fail(f"a counting process was killed (was memory short?){_way_on(output)}.", SOME_FAILED)
     except OSError as error:
-        return _say(f"cannot write {output}: {error.strerror}{_way_on(output)}.", SOME_FAILED)
+        return fail(f"cannot write {output}: {error.strerror}{_way_on(output)}.", SOME_FAILED)
     except Stopped as stopped:
-        return _say(f"stopped after {stopped.records} records{_way_on(output)}.", STOPPED + stopped.signal)
+        return fail(f"stopped after {stopped.records} records{_way_on(output)}.", STOPPED + stopped.signal)
     except KeyboardInterrupt:
-        return _say(f"stopped{_way_on(output)}.", STOPPED + (stops.signal or signal.SIGINT))
-    (_print_json if arguments.json else _print_table)(outcome)
+        return fail(f"stopped{_way_on(output)}.", STOPPED + (stops.signal or signal.SIGINT))
+    (_print_summary if arguments.json else _print_table)(outcome)
     return ALL_COUNTED if outcome.totals.is_clean else SOME_FAILED
 
 
 def _way_on(output: Path | None) -> str:
-    """Nothing where nothing was begun."""
-    from service.corpus.inputs import SUMMARY  # noqa: PLC0415
+    """How to continue, for messages. "" where nothing was begun."""
 
     return "" if output is None or not os.path.exists(f"{output}{SUMMARY}") else "; --resume goes on"
 
 
-def _say(message: str, code: int = 0) -> int:
-    print(f"tallystick: {message}", file=sys.stderr)
-    return code
-
-
 @contextmanager
 def _progress(inputs: list[Input]) -> Iterator[Callable[[int], None]]:
-    """Takes how many bytes of the files are done; a bar on stderr where that is a terminal."""
+    """A function that takes the number of bytes done. It shows a progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TransferSpeedColumn(),
@@ -157,13 +147,10 @@ def _progress(inputs: list[Input]) -> Iterator[Callable[[int], None]]:
 
 
 def _print_table(outcome: Outcome) -> None:
-    """A line a model, and their totals where there are several; on stderr, what went wrong and how fast it was."""
-    from service.cli.count import UNKNOWN, print_columns  # noqa: PLC0415
-    from service.corpus.totals import Sums  # noqa: PLC0415
-    from service.pricing.prices import plain  # noqa: PLC0415
+    """One line for each model, and a line of totals. Failures and the speed go to stderr."""
 
     def cells(name: str, sums: Sums) -> tuple[str, ...]:
-        cost = UNKNOWN if sums.cost is None else plain(sums.cost)
+        cost = UNKNOWN if sums.cost is None else format_decimal(sums.cost)
         return (name, *map(str, (sums.records, sums.failed, sums.input_tokens, sums.bytes)), cost)
 
     totals, all_sums = outcome.totals, outcome.totals.all
@@ -172,18 +159,17 @@ def _print_table(outcome: Outcome) -> None:
         rows.append(cells("total", all_sums))
     print_columns(("model", "records", "failed", "tokens", "bytes", "USD"), rows, right_from=1)
     for failure in totals.first:
-        _say(f"{failure.file}{'' if failure.row is None else f':{failure.row}'}: {failure.reason}")
+        print_message(f"{failure.file}{'' if failure.row is None else f':{failure.row}'}: {failure.reason}")
     if not totals.is_clean:
         kinds = ", ".join(f"{code} {number}" for code, number in sorted(totals.codes.items()))
-        _say(f"not counted: {all_sums.failed} records, {totals.failed_files} files ({kinds})")
+        print_message(f"not counted: {all_sums.failed} records, {totals.failed_files} files ({kinds})")
     if outcome.resumed and not outcome.bytes:
-        _say("an earlier run has counted all of it")
+        print_message("an earlier run has counted all of it")
         return
-    _say(f"{outcome.bytes:,} bytes in {outcome.seconds:,.1f} s: {_speed(outcome):,.1f} MB/s")
+    print_message(f"{outcome.bytes:,} bytes in {outcome.seconds:,.1f} s: {_speed(outcome):,.1f} MB/s")
 
 
-def _print_json(outcome: Outcome) -> None:
-    from service.corpus.totals import as_json  # noqa: PLC0415
+def _print_summary(outcome: Outcome) -> None:
 
     told = as_json(outcome.totals) | {
         "this_run": {
@@ -191,7 +177,7 @@ def _print_json(outcome: Outcome) -> None:
             "mb_per_second": round(_speed(outcome), 3),
         },
     }
-    print(json.dumps(told, ensure_ascii=False, indent=2))
+    print_json(told)
 
 
 def _speed(outcome: Outcome) -> float:

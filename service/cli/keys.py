@@ -1,26 +1,27 @@
-"""`tallystick keys add | list | revoke`."""
+"""`tallystick keys add | list | revoke`: the API keys of a file or of Redis."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from service.auth.admission import find_store
 from service.auth.key_store import FileStore, KeyStore
 from service.auth.keys import DEFAULT_SCOPES, NAME, SCOPES, Key, NoKeyFile, key_to_json, make_key
+from service.cli.output import EXIT_CODES, print_columns, print_json, print_message
 from service.errors import InvalidRequest
+from service.settings import KeySettings
 
 DURATION = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[mhdw])")
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def add_keys_parser(commands: Any, add: Any) -> None:
-    keys = commands.add_parser("keys", help="add, list or revoke API keys", **add)
-    actions = keys.add_subparsers(title="actions", required=True, metavar="ACTION")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add: Any = {"epilog": EXIT_CODES, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
 
     one = actions.add_parser("add", help="make a key and show it, once", **add)
     one.add_argument("name", metavar="NAME", help="who or what it is for: the project's name in usage and logs")
@@ -40,16 +41,15 @@ def add_keys_parser(commands: Any, add: Any) -> None:
     gone = actions.add_parser("revoke", help="remove a key; running servers notice within seconds", **add)
     gone.add_argument("key", metavar="ID", help="its id, or a name that only one key has")
     gone.set_defaults(command=run_revoke)
-    for parser in (one, listed, gone):
-        parser.add_argument("--file", type=Path, metavar="FILE", help="where keys are kept (TALLYSTICK_KEYS_FILE)")
+    for action in (one, listed, gone):
+        action.add_argument("--file", type=Path, metavar="FILE", help="where keys are kept (TALLYSTICK_KEYS_FILE)")
 
 
 def _store(arguments: argparse.Namespace, *, make: bool = False) -> KeyStore:
-    """Where the keys are. Raises NoKeyFile where that is a file that is not there, unless it may be made: a name that
-    is mistyped must not look like a file without keys."""
-    from service.auth.admission import find_store  # noqa: PLC0415
-    from service.settings import KeySettings  # noqa: PLC0415
+    """Where the keys are kept. Raises NoKeyFile for a file that does not exist, unless `make` allows to make it.
 
+    A mistyped name must not look like a file without keys.
+    """
     store = FileStore(arguments.file) if arguments.file else find_store(KeySettings())
     if store is None:
         raise InvalidRequest(
@@ -75,17 +75,15 @@ def run_add(arguments: argparse.Namespace) -> int:
 
     _store(arguments, make=True).change(add)
     print(text)
-    print(f"tallystick: this is the only time that the key of {key.name} is shown; id {key.id}", file=sys.stderr)
+    print_message(f"this is the only time that the key of {key.name} is shown; id {key.id}")
     return 0
 
 
 def run_list(arguments: argparse.Namespace) -> int:
-    from service.cli.count import print_columns  # noqa: PLC0415
-
     keys = sorted(_store(arguments).load().by_id.values(), key=lambda key: (key.name, key.created))
     if arguments.json:
         rows = [{name: value for name, value in key_to_json(key).items() if name != "sha256"} for key in keys]
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
         return 0
     now = datetime.now(UTC)
     print_columns(
@@ -114,12 +112,12 @@ def run_revoke(arguments: argparse.Namespace) -> int:
         gone.append(keys.pop(found[0].id))
 
     _store(arguments).change(revoke)
-    print(f"tallystick: revoked {gone[0].name} ({gone[0].id})", file=sys.stderr)
+    print_message(f"revoked {gone[0].name} ({gone[0].id})")
     return 0
 
 
 def parse_expiry(text: str, now: datetime) -> datetime:
-    """The instant that 30d, 12h, a date (its first moment in UTC) or an instant stands for. Raises InvalidRequest."""
+    """The instant for 30d, 12h, a date (its first moment in UTC) or an instant. Raises InvalidRequest."""
     match = DURATION.fullmatch(text)
     try:
         if match:

@@ -1,6 +1,6 @@
-"""Where a conversation may be taken apart, so that what is counted before and behind adds up to the whole.
+"""Where a conversation may be split: the tokens counted before and behind such a point add up to those of the whole.
 
-What may stand on both sides is plain texts, calls of functions and their results. Whoever lets more stand there has to
+Plain texts, calls of functions and their results may stand on both sides of it. Whoever wants to allow more has to
 prove it for every renderer (tests/counting/test_conversations.py).
 """
 
@@ -8,26 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service import catalog
+from service.families import FAMILIES
 from service.tokenizers.base import EdgeSplittable, Tokenizer
 from service.tokenizers.registry import get_tokenizer
 from service.types import CountRequest, Message, Part, Prompt, Text, TokenCount, ToolCall, ToolResult
 
 RENDERERS = frozenset({"anthropic", "openai", "google"})
-"""Those that render a message of the user, and all after it, as if nothing stood before them."""
+"""Renderers that render a message of the user, and all that follows, as if nothing stood before it."""
+
+_FAMILY_NAMES = frozenset(family.name for family in FAMILIES if family.renderer in RENDERERS)
 
 LOOK_BACK = 64
-"""Messages, from the last one back, before which a seam is looked for."""
+"""How many messages, from the last one back, are looked at as split points."""
 
 
 def find_split_point(prompt: Prompt, counted: TokenCount, request: CountRequest) -> int:
-    """The last message before which there may be a seam, 0 where there is none."""
+    """The place of the last message that a split may stand before; 0 when there is none."""
     messages = prompt.messages
     if prompt.output is not None or prompt.tool_choice.mode not in ("auto", "none"):
-        return 0  # a schema's name is echoed by each turn; a forced call costs less behind a result
+        return 0  # each turn repeats the name of a schema; a forced call costs less behind a result
     if not all(_is_plain(part) for message in messages for part in message.parts):
         return 0
-    if catalog.resolve(request.model_ref or "").family.renderer not in RENDERERS:
+    if counted.family not in _FAMILY_NAMES:
         return 0
     tokenizer = get_tokenizer(counted.tokenizer, request.engine)
     last = len(messages) - 1
@@ -39,7 +41,7 @@ def find_split_point(prompt: Prompt, counted: TokenCount, request: CountRequest)
 
 
 def starts_with_user_text(messages: Sequence[Message]) -> bool:
-    """Whether the first one is a text of the user's."""
+    """Whether the first message is a text of the user."""
     first = messages[0] if messages else None
     return first is not None and first.role == "user" and bool(first.parts) and all(
         type(part) is Text and bool(part.text) for part in first.parts
@@ -47,19 +49,20 @@ def starts_with_user_text(messages: Sequence[Message]) -> bool:
 
 
 def _ends_turn(message: Message, tokenizer: Tokenizer) -> bool:
-    """Whether it is the model's, or what functions answered it; says something in the end; and, where turns are one
-    running text, may be cut from the next, which begins with a line break."""
+    """Whether a turn ends with this message: it is the model's, or has only results of functions, and its last part is
+    not empty. Where turns are one running text, that text must also allow a cut here: the next turn begins with a line
+    break."""
     if not message.parts or message.role not in ("assistant", "tool", "user"):
         return False
     if message.role != "assistant" and not all(type(part) is ToolResult for part in message.parts):
-        return False  # a text of a tool is, to Claude, one of the user's
+        return False  # Claude takes a text in a tool's message for one of the user
     last = message.parts[-1]
     end = last.text[-1:] if isinstance(last, Text) else ">"
     return bool(end) and (not isinstance(tokenizer, EdgeSplittable) or tokenizer.can_cut(end, "\n"))
 
 
 def is_self_contained(messages: Sequence[Message]) -> bool:
-    """Whether all is plain, and every result is of a call among them."""
+    """Whether all parts are plain, and every result answers a call among these messages."""
     calls: set[str] = set()
     for message in messages:
         if message.role not in ("user", "assistant", "tool"):
@@ -75,7 +78,7 @@ def is_self_contained(messages: Sequence[Message]) -> bool:
 
 
 def _is_plain(part: Part) -> bool:
-    """Whether it is rendered as it is, whatever stands before and after it."""
+    """Whether the part is rendered the same, whatever stands before and after it."""
     if isinstance(part, Text):
         return not part.thought and not part.citations
     if isinstance(part, ToolCall):

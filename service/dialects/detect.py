@@ -12,8 +12,8 @@ from service.types import Json
 def infer_dialect(body: Mapping[str, Json], provider: str | None = None) -> str:
     """The dialect that a request body is written in, by the keys it has.
 
-    A plain list of messages reads the same in two dialects: it is taken as the own one of `provider` (the provider of
-    the model it is counted for). Raises InvalidRequest where the body is in no dialect we know.
+    A plain list of messages is the same in two dialects. Then the dialect of `provider` is taken, which is the provider
+    of the model that is counted for. Raises InvalidRequest for a body in no known dialect.
     """
     body = {key: value for key, value in body.items() if value is not None}
     if "contents" in body or "generateContentRequest" in body:
@@ -50,22 +50,22 @@ OPENAI_MESSAGE_KEYS = frozenset({"tool_calls", "tool_call_id", "function_call", 
 def _looks_like_anthropic(body: Mapping[str, Json], provider: str | None) -> bool:
     for anthropic_sign, openai_sign in (
         (not ANTHROPIC_KEYS.isdisjoint(body), not OPENAI_KEYS.isdisjoint(body)),
-        _signs_of_tools(body.get("tools")),
-        signs_of_messages(body.get("messages")),
+        _find_signs_in_tools(body.get("tools")),
+        find_signs_in_messages(body.get("messages")),
     ):
         if anthropic_sign != openai_sign:
             return anthropic_sign
     return provider == "anthropic"
 
 
-def _signs_of_tools(tools: Json) -> tuple[bool, bool]:
-    """Whether any tool is written as Anthropic's, whether any as OpenAI's."""
+def _find_signs_in_tools(tools: Json) -> tuple[bool, bool]:
+    """Whether a tool is written as in Anthropic's API, and whether one is written as in OpenAI's."""
     rows = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     return any("input_schema" in row for row in rows), any("function" in row for row in rows)
 
 
-def signs_of_messages(messages: Json) -> tuple[bool, bool]:
-    """Whether any message is written as Anthropic's, whether any as OpenAI's."""
+def find_signs_in_messages(messages: Json) -> tuple[bool, bool]:
+    """Whether a message is written as in Anthropic's API, and whether one is written as in OpenAI's."""
     rows = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
     blocks = {
         block.get("type") if isinstance(block.get("type"), str) else None

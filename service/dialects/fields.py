@@ -16,11 +16,11 @@ Object = Mapping[str, Json]
 
 
 def join(path: str, name: str) -> str:
-    """The JSON path of a field."""
+    """The JSON path of the field `name` of the object at `path`."""
     return f"{path}.{name}" if path else name
 
 
-def kind_of(value: Json) -> str:
+def describe_type(value: Json) -> str:
     """The JSON type of a value, for messages."""
     if value is None:
         return "null"
@@ -30,8 +30,8 @@ def kind_of(value: Json) -> str:
 
 
 def wrong_type(path: str, wanted: str, value: Json) -> InvalidRequest:
-    """The error for a value of the wrong JSON type; it never repeats the value."""
-    return InvalidRequest(f"{path or 'The body'} must be {wanted}, not {kind_of(value)}.", field=path or None)
+    """The error for a value of the wrong JSON type. It does not repeat the value."""
+    return InvalidRequest(f"{path or 'The body'} must be {wanted}, not {describe_type(value)}.", field=path or None)
 
 
 def as_object(value: Json, path: str) -> dict[str, Json]:
@@ -47,12 +47,12 @@ def as_text(value: Json, path: str) -> str:
 
 
 def optional_text(value: Json, path: str) -> str:
-    """"" for null or absent."""
+    """A string, or "" where it is null or absent."""
     return "" if value is None else as_text(value, path)
 
 
 def as_list(value: Json, path: str) -> list[Json]:
-    """The list; one object where a list is usual is a list of one; null and absent are empty."""
+    """A list. One object becomes a list of one, and null or absent an empty list."""
     if value is None:
         return []
     if isinstance(value, dict):
@@ -63,7 +63,7 @@ def as_list(value: Json, path: str) -> list[Json]:
 
 
 def each(value: Json, path: str) -> Iterator[tuple[Json, str]]:
-    """The items of a list field with the path of each."""
+    """The items of a list field (see `as_list`), each with its path."""
     for i, item in enumerate(as_list(value, path)):
         yield item, f"{path}[{i}]"
 
@@ -72,9 +72,9 @@ _BASE64_BLANKS = re.compile(r"[\r\n\t ]+")
 
 
 def decode_base64(text: Json, path: str) -> bytes:
-    """Bytes of base64 in the standard or URL-safe alphabet, padded or not, line breaks allowed.
+    """The bytes of base64 in the standard or the URL-safe alphabet, with or without padding and line breaks.
 
-    Raises InvalidRequest naming `path` for anything else; the data is never repeated.
+    Raises InvalidRequest naming `path` for anything else. The error does not repeat the data.
     """
     data = as_text(text, path)
     if not data.isascii():
@@ -93,10 +93,11 @@ def decode_base64(text: Json, path: str) -> bytes:
 
 
 def read_media_data(value: Json, path: str) -> dict[str, Any]:
-    """Keyword arguments for `Media`: `data` from base64, or the facts of a description.
+    """Keyword arguments for `Media`: the `data` of base64 text, or the facts of a description.
 
-    A caller who keeps the bytes (they may be private, or large) writes `{"_media": {"width", "height", "seconds",
-    "page_sizes_pt", "pages", "text_chars"}}` in place of the base64 text. Raises InvalidRequest naming `path`.
+    A caller who does not want to send the bytes (they may be private or large) sends a description in place of the
+    base64 text: `{"_media": {"width", "height", "seconds", "page_sizes_pt", "pages", "text_chars"}}`. Raises
+    InvalidRequest naming `path`.
     """
     if not isinstance(value, dict):
         return {"data": decode_base64(value, path)}
@@ -136,7 +137,7 @@ def _positive(value: Json, path: str) -> float:
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:
-    """(mime, base64 text) of a `data:` URL, None for any other URL."""
+    """The MIME type and the base64 text of a `data:` URL. None for any other URL."""
     if url[:5].lower() != "data:":
         return None
     head, comma, data = url[5:].partition(",")

@@ -12,23 +12,24 @@ from service.errors import InvalidRequest
 from service.types import Json, Warned
 
 MAX_DEPTH = 100
-"""Nesting allowed in a body. Providers' own limits are lower; deeper ones only hurt parsers."""
+"""Levels of nesting allowed in a body. The limits of the providers are lower."""
 
 LARGE = 1 << 16
+"""Bytes. In a larger body counting brackets takes longer than checking the depth of the value."""
 
 
 def read_json(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
-    """The decoded body and what was repaired in it.
+    """The decoded body, and warnings for what was repaired in it.
 
-    Parsed once by pydantic-core; only when that refuses (lone surrogates, a BOM) once more by the standard library,
-    lone surrogates then becoming U+FFFD with a warning. Raises InvalidRequest for anything that is not JSON or is
-    nested deeper than MAX_DEPTH.
+    The body is parsed by pydantic-core. Where that refuses it (lone surrogates, a BOM) it is parsed once more by the
+    standard library, and each lone surrogate becomes U+FFFD with a warning. Raises InvalidRequest for anything that is
+    not JSON, and for a body that is nested deeper than MAX_DEPTH.
     """
     try:
         value = pydantic_core.from_json(body, allow_inf_nan=False)
     except ValueError:
         return _read_json_again(body)
-    # What opens few cannot be nested deeply; in a large body looking for them takes longer than going through it.
+    # A body with few opening brackets cannot be nested deeply.
     if len(body) > LARGE or body.count(b"{") + body.count(b"[") > MAX_DEPTH:
         check_depth(value)
     return value, ()
@@ -51,7 +52,7 @@ def _read_json_again(body: bytes) -> tuple[Json, tuple[Warned, ...]]:
         raise InvalidRequest(
             f"The body is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}."
         ) from None
-    except ValueError:  # of int(): Python bounds the digits it reads, since the time grows with their square
+    except ValueError:  # from int(): Python limits the digits of a number, since the time grows with their square
         most = sys.get_int_max_str_digits()
         raise InvalidRequest(f"A number in the body is too long: at most {most} digits.") from None
     check_depth(value)
@@ -63,7 +64,7 @@ def _refuse_constant(name: str) -> Json:
 
 
 def check_depth(value: Json, levels: int = MAX_DEPTH) -> None:
-    """Raise InvalidRequest where `value` is nested deeper. No recursion, so it cannot overflow."""
+    """Raise InvalidRequest where `value` has more levels. There is no recursion that could overflow the stack."""
     level: list[Json] = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         level = [
@@ -81,7 +82,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def repair_text(text: str) -> tuple[str, bool]:
-    """`text` with surrogate pairs joined and lone surrogates as U+FFFD, and whether any was alone."""
+    """`text` with surrogate pairs joined and lone surrogates replaced by U+FFFD, and whether any was replaced."""
     if not _SURROGATE.search(text):
         return text, False
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,7 +1,8 @@
-"""Fields that a request may have without a word, and what becomes of others.
+"""The known fields of each request format, and what happens with other fields.
 
-A body with a field of another format (`parts` in a chat message, `instructions` beside `messages`) would count as
-less than its sender thinks. Where the text itself is missing that is an error; else the field is named in `warnings`.
+A field of another format (`parts` in a chat message, `instructions` beside `messages`) is not counted, so the count
+would be lower than its sender thinks. Where the text itself is missing that is an error. Else the field is named in
+`warnings`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from service.dialects.fields import join
 from service.errors import InvalidRequest
 from service.types import Json, Warned
 
-MOST_NAMED = 20
-"""Fields named of one list: an answer is not to grow with a body of thousands of messages."""
+MAX_NAMED = 20
+"""Most warnings for one list, so that the answer does not grow with a body of thousands of messages."""
 
 UNKNOWN = "unknown_field_ignored"
-"""Code of the warning: a field that this format does not have, and that holds text or more, was not counted."""
+"""Code of the warning that a field was not counted, since this format does not have it."""
 
 CHAT = frozenset({
     "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format",
@@ -60,11 +61,13 @@ TOOL_USE = frozenset({"type", "id", "name", "input", "cache_control", "caller", 
 TOOL_RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_control", "server_name"})
 GOOGLE_CALL = frozenset({"id", "name", "args", "partialArgs", "partial_args", "willContinue", "will_continue"})
 GOOGLE_RESPONSE = frozenset({"id", "name", "response", "parts", "willContinue", "will_continue", "scheduling"})
-"""From the providers' API references and SDKs of November 2026 (openai, anthropic, google-genai in requirements/)."""
+"""All these are from the API references and SDKs of November 2026 (openai, anthropic, google-genai in requirements/).
+"""
 
 
 def unknown_fields(value: Json, known: frozenset[str], path: str) -> Iterator[Warned]:
-    """A warning for each field beyond `known` that holds text, a list or an object; numbers and flags have none."""
+    """A warning for each field that is not in `known` and holds text, a list or an object. Numbers and flags are not
+    billed, so they get none."""
     if not isinstance(value, dict) or known.issuperset(value):
         return
     for name, content in value.items():
@@ -73,12 +76,12 @@ def unknown_fields(value: Json, known: frozenset[str], path: str) -> Iterator[Wa
 
 
 def unknown_in_each(items: Iterable[tuple[Json, str]], known: frozenset[str]) -> Iterator[Warned]:
-    """The same of the objects of a list, which come with their paths; the first of them, if all have some."""
-    return islice((warning for value, path in items for warning in unknown_fields(value, known, path)), MOST_NAMED)
+    """The warnings for the objects in a list, which are given with their paths. At most MAX_NAMED."""
+    return islice((warning for value, path in items for warning in unknown_fields(value, known, path)), MAX_NAMED)
 
 
 def unknown_in_texts(items: Iterable[tuple[Json, str]]) -> Iterator[Warned]:
-    """The same of the text parts in messages' content."""
+    """The warnings for the text parts in the content of messages, which are given with their paths."""
     return unknown_in_each(_text_parts(items), TEXT_PART)
 
 
@@ -90,14 +93,14 @@ def _text_parts(items: Iterable[tuple[Json, str]]) -> Iterator[tuple[Json, str]]
                 yield part, f"{path}.content[{i}]"
 
 
-def need(value: Mapping[str, Json], name: str, path: str, what: str) -> None:
-    """Raise InvalidRequest where a field is absent (null is given); `what` says what it would hold."""
+def require_field(value: Mapping[str, Json], name: str, path: str, what: str) -> None:
+    """Raise InvalidRequest where a field is absent. Null is not absent. `what` says what the field would hold."""
     if name not in value:
         at = join(path, name)
         raise InvalidRequest(f"{at} is missing: {what}.", field=at)
 
 
-def need_unless_alone(value: Mapping[str, Json], name: str, known: frozenset[str], path: str, what: str) -> None:
-    """The same where the field may be absent, unless one that is not known holds something: then it is misnamed."""
+def require_unless_alone(value: Mapping[str, Json], name: str, known: frozenset[str], path: str, what: str) -> None:
+    """Raise InvalidRequest where a field is absent and an unknown field holds something: its name is then wrong."""
     if name not in value and any(unknown_fields(dict(value), known, path)):
-        need(value, name, path, what)
+        require_field(value, name, path, what)

@@ -1,4 +1,4 @@
-"""LiteLLM's counting route: POST /utils/token_counter."""
+"""LiteLLM's count endpoint: POST /utils/token_counter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from service import catalog
 from service.dialects.detect import infer_dialect
-from service.dialects.endpoints import OBJECTS, STRING, Endpoint, Wire, schema_object
+from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.fields import as_object, as_text, optional_text
 from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError
@@ -14,7 +14,7 @@ from service.types import CountRequest, Json, TokenCount
 
 
 def _read(value: Json, params: Mapping[str, str]) -> CountRequest:
-    """A `prompt` is counted as text; `messages` and `contents` as a whole request, whatever stands beside them."""
+    """The request. A `prompt` is counted as text, `messages` or `contents` as a whole request with all other fields."""
     body = as_object(value, "")
     if body.get("model") is None:
         raise InvalidRequest("model is missing: name the model to count for.", field="model")
@@ -38,45 +38,8 @@ def _answer(count: TokenCount) -> Json:
     }
 
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="litellm_token_counter",
-        paths=("/utils/token_counter",),
-        summary="Count the tokens of a prompt, messages or contents (LiteLLM's route)",
-        read=_read,
-        answer=_answer,
-        example=(
-            {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello, world!"}]},
-            {"total_tokens": 11, "request_model": "gpt-4o", "model_used": "gpt-4o", "tokenizer_type": "o200k_base"},
-        ),
-        request_schema={
-            "type": "object",
-            "required": ["model"],
-            "additionalProperties": True,
-            "properties": {
-                "model": {"type": "string"},
-                "prompt": {"type": ["string", "null"]},
-                "messages": OBJECTS,
-                "contents": {"type": ["array", "object", "string", "null"]},
-            },
-        },
-        response_schema={
-            "type": "object",
-            "required": ["total_tokens", "request_model", "model_used", "tokenizer_type"],
-            "properties": {
-                "total_tokens": {"type": "integer", "minimum": 0},
-                "request_model": {"type": "string"},
-                "model_used": {"type": "string"},
-                "tokenizer_type": {"type": "string"},
-            },
-        },
-        wire="litellm",
-    ),
-)
-
-
-def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
-    """The proxy's envelope: OpenAI's, with the status as a string for a code."""
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+    """LiteLLM's error envelope: that of OpenAI, with the status as a string in `code`."""
     return error.status, {
         "error": {
             "message": error.message, "type": error.code, "param": error.field, "code": str(error.status),
@@ -84,10 +47,6 @@ def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
     }
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"enum": [
-        "400", "401", "403", "404", "405", "408", "413", "415", "429", "500", "503",
-    ]},
-})})
+WIRE = Wire("litellm", make_error)
 
-WIRE = Wire("litellm", error_body, _ERROR_SCHEMA)
+COUNT = Endpoint(WIRE, _read, _answer)

@@ -39,7 +39,7 @@ TYPES: Mapping[str, str] = {
 """Pydantic's error type -> the JSON type that the message asks for."""
 
 UNION_MEMBERS = frozenset({"str", "int", "float"})
-"""Pydantic names the failing member of a union as a step after the field. It is no part of the JSON path."""
+"""Pydantic names the member of a union that failed as a step after the field. It is no part of the JSON path."""
 
 
 def validate_model[M: BaseModel](model: type[M], value: Json, path: str = "") -> M:

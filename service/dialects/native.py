@@ -1,11 +1,11 @@
-"""The native wire: `POST /v1/countTokens`, its batch, and how it words counts and errors.
+"""The native dialect: reading bodies of `POST /v1/countTokens` and its batch, and wording counts and errors.
 
-JSON in snake_case. What may be asked is `CountBody`; what comes back is `CountAnswer` (see native_schema).
+It is JSON in snake_case. A body is a `CountBody` (see native_schema).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,39 +14,38 @@ from service.dialects.detect import infer_dialect
 from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.fields import as_object, wrong_type
 from service.dialects.model_validation import validate_model
-from service.dialects.native_schema import EXAMPLE_ANSWER, EXAMPLE_BODY, CountAnswer, CountBody, ErrorAnswer, reference
+from service.dialects.native_schema import CountBody
 from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError, UnknownModel
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.tokenizers.registry import PROVIDER_ALIASES
 from service.types import CountRequest, InputCost, Json, Prompt, TokenCount, Warned, WindowUse
 
 MAX_TEXTS = 100_000
-"""Texts in one body. Each has a fixed cost, so a body full of empty ones must not keep a thread for minutes."""
+"""Texts in one body. Each takes a fixed time, so that a body of empty texts could keep a thread busy for minutes."""
 
 MAX_ITEMS = 1_000
 """Items in one batch."""
 
 SHORT = frozenset({"model", "text"})
-"""The fields of most bodies: validating them takes longer than counting the text."""
+"""The fields of most bodies. Such a body is not validated by pydantic, which takes longer than counting the text."""
 
 LEGACY_PROVIDER = "anthropic"
-"""As a `provider` it means the vocabulary of Claude 1 and 2, which is not that of any model still served."""
+"""As a `provider` it stands for the vocabulary of Claude 1 and 2. No model that is still served has it."""
 
 
 # ---------------------------------------------------------------- body -> CountRequest
 
 
 def read(value: Json, params: Mapping[str, str] | None = None, *, path: str = "") -> CountRequest:
-    """The request in a decoded body; `path` is where it stands in a batch. Raises InvalidRequest, UnknownModel."""
+    """The request in a decoded body. `path` is its JSON path in a batch. Raises InvalidRequest and UnknownModel."""
     if type(value) is dict and value.keys() == SHORT and type(value["model"]) is str and type(value["text"]) is str:
         return CountRequest(model_ref=value["model"], texts=(value["text"],), path=path)
     return read_body(validate_model(CountBody, value, path), path)
 
 
 def read_body(body: CountBody, path: str = "") -> CountRequest:
-    """The same of a body that was validated before. Of a model that is derived from CountBody, its own fields are left
-    to whoever derived it."""
+    """The request in a body that is validated. The fields that a subclass of CountBody adds are not read."""
     at = f"{path}." if path else ""
     target = _one_of(body, ("model", "tokenizer", "provider"), at, required=body.request is None)
     given = _one_of(body, ("text", "texts", "request"), at)
@@ -71,7 +70,7 @@ def read_body(body: CountBody, path: str = "") -> CountRequest:
 
 
 def read_text(text: str, query: Mapping[str, str]) -> Json:
-    """The body that a `text/plain` body with `?model=` stands for."""
+    """The JSON body that a `text/plain` body with query parameters such as `?model=` stands for."""
     fields: dict[str, Json] = {key: value for key, value in query.items() if key in QUERY_FIELDS}
     if "add_special_tokens" in fields:
         fields["add_special_tokens"] = fields["add_special_tokens"].lower() in ("1", "true", "yes")
@@ -138,7 +137,7 @@ def _with_prompt(request: CountRequest, body: CountBody, at: str) -> CountReques
 
 
 def answer(count: TokenCount) -> dict[str, Json]:
-    """The native answer. `cost` and `context` are null where price or window are not known."""
+    """The native answer. `cost` is null where no price is known, `context` where no window is known."""
     out: dict[str, Json] = {
         "model": count.model,
         "model_ref": count.model_ref,
@@ -167,7 +166,7 @@ def answer(count: TokenCount) -> dict[str, Json]:
 
 def _cost(cost: InputCost) -> dict[str, Json]:
     return {
-        "currency": "USD", "input": plain(cost.usd), "price_status": cost.price_status,
+        "currency": "USD", "input": format_decimal(cost.usd), "price_status": cost.price_status,
         "prices_version": cost.prices_version,
     }
 
@@ -180,7 +179,10 @@ def _context(use: WindowUse) -> dict[str, Json]:
 
 
 def batch_answer(results: list[TokenCount | ServiceError]) -> dict[str, Json]:
-    """Results in order, an error in the place of each item that could not be counted; the sum only if all could."""
+    """The answer of a batch: results in order, with an error for each item that could not be counted.
+
+    There is a sum only where all items could be counted.
+    """
     failed = sum(isinstance(result, ServiceError) for result in results)
     return {
         "results": [
@@ -198,18 +200,11 @@ def error_body(error: ServiceError) -> dict[str, Json]:
     return {"error": body}
 
 
-WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)), reference(ErrorAnswer))
+WIRE = Wire("native", lambda error, request_id: (error.status, error_body(error)))
 
-_read: Callable[[Json, Mapping[str, str]], CountRequest] = read
 
-COUNT = Endpoint(
-    name="count_tokens",
-    paths=("/v1/countTokens",),
-    summary="Count the input tokens of a text, several texts or a whole request",
-    read=_read,
-    answer=answer,
-    example=(EXAMPLE_BODY, EXAMPLE_ANSWER),
-    request_schema=reference(CountBody),
-    response_schema=reference(CountAnswer),
-    wire=WIRE.name,
-)
+def _read(value: Json, params: Mapping[str, str]) -> CountRequest:
+    return read(value)
+
+
+COUNT = Endpoint(WIRE, _read, answer)

@@ -1,4 +1,4 @@
-"""The dialects: the name of each, and the function that reads a request body written in it."""
+"""The dialects: the name of each, and the function that reads a request body in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READERS: Mapping[str, Reader] = {
     "anthropic.messages": read_messages,
     "google.generateContent": read_generate_content,
 }
-"""Dialect name -> reader of a request body; the second argument is the JSON path it stands at."""
+"""Dialect name -> reader of a request body. The second argument of a reader is the JSON path of the request."""
 
 ALIASES: Mapping[str, str] = {
     "openai.input_tokens": "openai.responses",
@@ -34,7 +34,7 @@ DIALECTS: tuple[str, ...] = (*READERS, *ALIASES)
 
 
 def get_reader(dialect: str, field: str = "dialect") -> Reader:
-    """The reader of a dialect, aliases included. Raises InvalidRequest naming `field` and listing the known ones."""
+    """The reader of a dialect or an alias. Raises InvalidRequest naming `field` and listing the known dialects."""
     reader = READERS.get(ALIASES.get(dialect, dialect))
     if reader is None:
         raise InvalidRequest(f"{field} must be one of {', '.join(DIALECTS)}.", field=field)

@@ -1,4 +1,4 @@
-"""Amounts, instants and service tiers as they stand in bodies."""
+"""Reading amounts of money, instants and service tiers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ UsdAmount = str | int | float
 """An amount in US dollars. A number is taken by its shortest decimal form, which is what the caller wrote."""
 
 _AMOUNT = re.compile(r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
-"""Narrower than what Decimal takes: no underscores, no blanks, no digits of other scripts, no NaN."""
+"""Less than Decimal accepts: no underscores, no blanks, no digits of other scripts, no NaN."""
 
 _TIER_ALIASES: dict[str, ServiceTier] = {"default": "standard", "auto": "standard", "on_demand": "standard"}
 
 
 def parse_tier(value: str, path: str = "service_tier") -> ServiceTier:
-    """A service tier by our name or a provider's."""
+    """A service tier, from our name or from that of a provider."""
     tier = _TIER_ALIASES.get(value, value)
     if tier not in SERVICE_TIERS:
         raise InvalidRequest(f"{path} must be one of {', '.join(SERVICE_TIERS)}.", field=path)
@@ -30,7 +30,7 @@ def parse_tier(value: str, path: str = "service_tier") -> ServiceTier:
 
 
 def parse_instant(value: str | None, path: str = "at") -> datetime | None:
-    """An instant in UTC; a day is its first."""
+    """An instant in UTC. A date stands for the first instant of its day."""
     if value is None:
         return None
     try:
@@ -44,7 +44,7 @@ def parse_instant(value: str | None, path: str = "at") -> datetime | None:
 
 
 def parse_money(value: UsdAmount | None, path: str) -> Decimal | None:
-    """USD from 0 to 9,000,000."""
+    """An amount of US dollars from 0 to 9,000,000."""
     if value is None:
         return None
     text = str(value)

@@ -1,11 +1,11 @@
-"""vLLM's tokenizer routes: POST /tokenize (a prompt, or messages) and POST /detokenize."""
+"""vLLM's endpoints: POST /tokenize (a prompt or messages) and POST /detokenize."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from service import catalog
-from service.dialects.endpoints import OBJECTS, STRING, Endpoint, Wire, schema_object
+from service.dialects.endpoints import Endpoint, Wire
 from service.dialects.fields import as_list, as_object, as_text, wrong_type
 from service.dialects.openai.chat import read_chat
 from service.errors import InvalidRequest, ServiceError
@@ -14,20 +14,20 @@ from service.tokenizers.base import VocabularyTokenizer
 from service.types import CountRequest, Json, TokenCount
 
 BOS = ("<bos>", "<|begin_of_text|>", "<s>", "<\uff5cbegin\u2581of\u2581sentence\uff5c>")
-"""What a tokenizer's own post-processor may put in front of a text."""
+"""Texts of the token that the post-processor of a tokenizer may put in front of a text."""
 
 MAX_IDS = 4_000_000
 """Ids in one body of /detokenize."""
 
 
-def _model(body: Mapping[str, Json]) -> str:
-    """vLLM serves one model and lets the name out; here it must be told."""
+def _read_model(body: Mapping[str, Json]) -> str:
+    """The name of the model. In vLLM, which serves one model, it may be absent; here it is needed."""
     if body.get("model") is None:
         raise InvalidRequest("model is missing: name the model whose tokenizer is meant.", field="model")
     return as_text(body["model"], "model")
 
 
-def _vocabulary(name: str) -> VocabularyTokenizer:
+def _get_vocabulary(name: str) -> VocabularyTokenizer:
     tokenizer = registry.get_tokenizer(name)
     if not isinstance(tokenizer, VocabularyTokenizer):
         raise InvalidRequest(f"{name} has no token ids: its vocabulary is not published.", field="model")
@@ -38,21 +38,21 @@ def _vocabulary(name: str) -> VocabularyTokenizer:
 
 
 def _read_tokenize(value: Json, params: Mapping[str, str]) -> CountRequest:
-    """A prompt is counted as text, with the tokenizer's own bos unless `add_special_tokens` is false; messages are
-    counted as the model's provider bills them."""
+    """The request. A prompt is counted as text, with the bos of the tokenizer unless `add_special_tokens` is false.
+    Messages are counted as the provider of the model bills them."""
     body = as_object(value, "")
-    model = _model(body)
+    model = _read_model(body)
     if body.get("messages") is not None:
         return CountRequest(model_ref=model, prompt=read_chat(body, ""))
     if body.get("prompt") is None:
         raise InvalidRequest("Nothing to tokenize: give prompt or messages.", field="prompt")
-    add, strings = _flag(body, "add_special_tokens", True), _flag(body, "return_token_strs", False)
+    add, strings = _read_flag(body, "add_special_tokens", True), _read_flag(body, "return_token_strs", False)
     return CountRequest(
         model_ref=model, texts=(as_text(body["prompt"], "prompt"),), single=not strings, add_special_tokens=add
     )
 
 
-def _flag(body: Mapping[str, Json], name: str, default: bool) -> bool:
+def _read_flag(body: Mapping[str, Json], name: str, default: bool) -> bool:
     value = body.get(name)
     if not isinstance(value, bool | None):
         raise wrong_type(name, "a boolean", value)
@@ -60,17 +60,17 @@ def _flag(body: Mapping[str, Json], name: str, default: bool) -> bool:
 
 
 def _reply_tokenize(request: CountRequest, count: TokenCount) -> Json:
-    """vLLM's answer. Messages have a count and no ids: the marks of a provider's template have none that are known.
+    """vLLM's answer. Messages have a count and no ids, since the ids of a provider's template are not known.
 
-    A request that is not `single` asked for the strings of the tokens, too. Raises InvalidRequest where the model's
-    tokenizer has no ids.
+    A request that is not `single` asked for the strings of the tokens, too. Raises InvalidRequest where the tokenizer
+    of the model has no ids.
     """
-    tokenizer = _vocabulary(count.tokenizer)
+    tokenizer = _get_vocabulary(count.tokenizer)
     ids: list[int] | None = None
     if request.texts is not None:
         ids = list(tokenizer.encode(request.texts[0]))
         if request.add_special_tokens and tokenizer.added_tokens:
-            ids = [*_bos(tokenizer), *ids]
+            ids = [*_find_bos(tokenizer), *ids]
     window = catalog.resolve(request.model_ref or "").window
     answer: dict[str, Json] = {"count": count.input_tokens, "max_model_len": window, "tokens": ids, "token_strs": None}
     if ids is not None and not request.single:
@@ -78,8 +78,8 @@ def _reply_tokenize(request: CountRequest, count: TokenCount) -> Json:
     return answer
 
 
-def _bos(tokenizer: VocabularyTokenizer) -> list[int]:
-    """The ids that the post-processor puts in front, as far as they are known by name."""
+def _find_bos(tokenizer: VocabularyTokenizer) -> list[int]:
+    """The id that the post-processor puts in front of a text, if it is the id of one of the texts in BOS."""
     for text in BOS:
         ids = list(tokenizer.encode(text, parse_special=True))
         if len(ids) == 1 and list(tokenizer.encode(text)) != ids:
@@ -94,10 +94,10 @@ def _answer_count(count: TokenCount) -> Json:
 # ---------------------------------------------------------------- /detokenize
 
 
-def _detokenize(value: Json) -> Json:
-    """The text of ids; bytes that are no UTF-8 become U+FFFD. Raises InvalidRequest for ids outside the vocabulary."""
+def detokenize(value: Json) -> Json:
+    """The text of ids. Bytes that are not UTF-8 become U+FFFD. Raises InvalidRequest for ids outside the vocabulary."""
     body = as_object(value, "")
-    tokenizer = _vocabulary(catalog.resolve(_model(body)).family.tokenizer)
+    tokenizer = _get_vocabulary(catalog.resolve(_read_model(body)).family.tokenizer)
     if not isinstance(body.get("tokens"), list):
         raise wrong_type("tokens", "an array of token ids", body.get("tokens"))
     ids = as_list(body["tokens"], "tokens")
@@ -109,85 +109,20 @@ def _detokenize(value: Json) -> Json:
     return {"prompt": tokenizer.decode_bytes(ids).decode("utf-8", "replace")}
 
 
-def _read_nothing(value: Json, params: Mapping[str, str]) -> CountRequest:
-    raise InvalidRequest("This route counts nothing.")
-
-
-# ---------------------------------------------------------------- rows
-
-_IDS = {"type": "array", "items": {"type": "integer"}}
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="vllm_tokenize",
-        paths=("/tokenize",),
-        summary="Token ids of a prompt, or the count of messages (vLLM's route)",
-        read=_read_tokenize,
-        answer=_answer_count,
-        reply=_reply_tokenize,
-        example=(
-            {"model": "gpt-4o", "prompt": "Hello, world!"},
-            {"count": 4, "max_model_len": 128_000, "tokens": [13225, 11, 2375, 0], "token_strs": None},
-        ),
-        request_schema={
-            "type": "object",
-            "required": ["model"],
-            "additionalProperties": True,
-            "properties": {
-                "model": {"type": "string"},
-                "prompt": {"type": ["string", "null"]},
-                "messages": OBJECTS,
-                "add_special_tokens": {"type": ["boolean", "null"], "default": True},
-                "return_token_strs": {"type": ["boolean", "null"], "default": False},
-            },
-        },
-        response_schema={
-            "type": "object",
-            "required": ["count", "max_model_len", "tokens"],
-            "properties": {
-                "count": {"type": "integer", "minimum": 0},
-                "max_model_len": {"type": ["integer", "null"]},
-                "tokens": {"anyOf": [_IDS, {"type": "null"}]},
-                "token_strs": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
-            },
-        },
-        wire="vllm",
-    ),
-    Endpoint(
-        name="vllm_detokenize",
-        paths=("/detokenize",),
-        summary="The text of token ids (vLLM's route)",
-        read=_read_nothing,
-        answer=_answer_count,
-        direct=_detokenize,
-        example=({"model": "gpt-4o", "tokens": [13225, 11, 2375, 0]}, {"prompt": "Hello, world!"}),
-        request_schema={
-            "type": "object",
-            "required": ["model", "tokens"],
-            "additionalProperties": True,
-            "properties": {"model": {"type": "string"}, "tokens": _IDS},
-        },
-        response_schema={"type": "object", "required": ["prompt"], "properties": {"prompt": {"type": "string"}}},
-        wire="vllm",
-    ),
-)
-
 _ERROR_TYPES: Mapping[int, str] = {
     400: "BadRequestError", 401: "UnauthorizedError", 404: "NotFoundError", 413: "RequestEntityTooLargeError",
     429: "RateLimitError", 503: "ServiceUnavailableError",
 }
 
 
-def error_body(error: ServiceError, request_id: str) -> tuple[int, Json]:
-    """vLLM's envelope: the code is the status."""
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+    """vLLM's error envelope. Its code is the HTTP status."""
     kind = _ERROR_TYPES.get(error.status, "InternalServerError" if error.status >= 500 else "BadRequestError")
     return error.status, {
         "error": {"message": error.message, "type": kind, "param": error.field, "code": error.status}
     }
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "message": STRING, "type": STRING, "param": {"type": ["string", "null"]}, "code": {"type": "integer"},
-})})
+WIRE = Wire("vllm", make_error)
 
-WIRE = Wire("vllm", error_body, _ERROR_SCHEMA)
+TOKENIZE = Endpoint(WIRE, _read_tokenize, _answer_count, _reply_tokenize)

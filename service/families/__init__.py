@@ -1,4 +1,5 @@
-"""FAMILIES: every family in order; the first row that matches a canonical model id is its family."""
+"""FAMILIES: every model family, in order. The first row that matches a canonical model id is the family of the model.
+"""
 
 from __future__ import annotations
 
@@ -11,5 +12,5 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def find_family(model_id: str) -> Family | None:
-    """The family of a canonical model id (no provider prefix, lower case), or None."""
+    """The family of a canonical model id (lower case, without a provider prefix), or None."""
     return next((family for family in FAMILIES if family.match.fullmatch(model_id)), None)

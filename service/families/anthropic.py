@@ -1,7 +1,7 @@
-"""Families of Anthropic models: which template, which tokenizer, which measured constants.
+"""Families of Anthropic models: the template, the tokenizer and the measured constants of each.
 
-"rows" are requests whose billing was recorded between early 2024 and autumn 2026, and "official" is the provider's
-documentation as of autumn 2026. Values without a row or a page are marked as such and carry a band.
+"rows" are requests whose billing was recorded between early 2024 and autumn 2026. "official" is the provider's
+documentation as of autumn 2026. A value with neither says so and has a band, which is how far it may be off.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ OLD_DEFINITIONS: Mapping[str, Definition] = {
     "text_editor": Definition(700, 10),
     "computer_20241022": Definition(683, 60),
     "computer": Definition(735, 60),
-    # Only seen together with what the tool brought back: the values are differences.
+    # These were recorded only together with what the tool brought back. The values are differences.
     "web_search": Definition(1700, 300),  # web_search_20260318: 2 rows of Haiku 4.5
     "web_fetch": Definition(600, 300),
     "code_execution": Definition(1780, 300),  # code_execution_20260120: 3 rows of Sonnet 4.5 and 4.6
 }
-"""By type; a name without a date serves the other versions of that tool."""
+"""Tool type -> hidden definition. A type without a date stands for the other versions of that tool."""
 
 NEW_DEFINITIONS: Mapping[str, Definition] = {
     "tool_search_tool_bm25": Definition(264),  # 20251119: 12 rows of Opus 4.8 and Fable 5
-    "tool_search_tool_regex": Definition(299, 15),  # the older value by the ratio of the two bm25
+    "tool_search_tool_regex": Definition(299, 15),  # the older value, times the ratio of the two bm25 values
     "web_fetch_20250910": Definition(760, 1),  # 5 rows of Sonnet 5 and Opus 4.8
-    "memory": Definition(1500, 80),  # the older value by the ratio of the two vocabularies on English text
+    "memory": Definition(1500, 80),  # the older value, times the ratio of the two vocabularies on English text
     "web_search_20250305": Definition(2430, 150),  # likewise
     "bash": Definition(325, 5),  # official
     "text_editor": Definition(700, 300),  # official, the same number for all generations
@@ -145,18 +145,18 @@ CLAUDE_48 = replace(_NEW, name="anthropic-4.8", tools=ToolPrompt(290, 410, 290, 
 CLAUDE_5_SONNET = _NEW
 CLAUDE_5_OPUS = replace(_NEW, name="anthropic-5-opus", tools=ToolPrompt(286, 406, 286, 406, band=5))  # official
 CLAUDE_5_FABLE = replace(_NEW, name="anthropic-5-fable", tools=ToolPrompt(290, 410, 290, 410))  # 3 rows of auto
-# No page gives the tool prompts of the 5.5 line: the middle of the newer ones, with their spread as band.
+# No page gives the tool prompts of the 5.5 models. This is the middle of the newer ones, with their spread as the band.
 CLAUDE_55 = replace(_NEW, name="anthropic-5.5", tools=ToolPrompt(290, 410, 290, 410, band=70))
 CLAUDE_LATER = replace(CLAUDE_55, name="anthropic-later")
 
 # ---------------------------------------------------------------- models
 
 _END = r"(?:[-@:](?!\d{1,2}(?!\d)).*)?"
-"""A date, `latest` or another suffix, but no further version number."""
+"""A date, `latest` or another suffix, but not a further version number."""
 
 
 def _row(lines: str, version: str, rules: AnthropicRules, tokenizer: str, *, inferred: bool = False) -> Family:
-    """Models named `claude-<line>-<version>` or `claude-<version>-<line>`, dots or dashes in the version."""
+    """Models named `claude-<line>-<version>` or `claude-<version>-<line>`, with dots or dashes in the version."""
     either = rf"claude-(?:(?:{lines})-(?:{version})|(?:{version})-(?:{lines})){_END}"
     return _plain(either, rules, tokenizer, inferred=inferred)
 
@@ -190,7 +190,7 @@ FAMILIES: tuple[Family, ...] = (
     _plain(r"claude-mythos-preview", CLAUDE_5_FABLE, V48),
     _row("opus|sonnet|haiku", r"5[.-]5", CLAUDE_55, V48),
     _row("fable|mythos", r"5[.-][12]", CLAUDE_55, V48),
-    # Names that no list has: the nearest generation of their number, newest for the rest.
+    # Names that are in no list: the nearest generation by their number, or the newest.
     _row(_ANY, r"3(?:[.-]\d)?", CLAUDE_3_HAIKU, V3, inferred=True),
     _row(_ANY, r"4(?:[.-][0-6])?", CLAUDE_45, V3, inferred=True),
     _row(_ANY, r"4[.-]7", CLAUDE_47, V47, inferred=True),

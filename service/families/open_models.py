@@ -1,9 +1,9 @@
-"""Families of open models whose vocabularies we carry; their chat templates are public, their hosts' frames are not.
+"""Families of open models whose vocabularies are in the data. Their chat templates are public.
 
-The constants are control tokens of the templates published with the models (tokenizer_config.json of each, as of
-November 2026), counted with the family's own vocabulary. What a host bills can differ: these counts are estimates.
-No row stands for a model whose vocabulary is not carried (Llama 4, DeepSeek V4, Qwen 3.5 and later, GLM 5 and
-4.7-Flash, embedding models of Mistral). Gemma is with the Google families.
+The constants are the control tokens of the templates that were published with the models (tokenizer_config.json of
+each, as of November 2026), counted with the vocabulary of the family. What a host bills can differ, so these counts are
+estimates. There is no row for a model whose vocabulary is not in the data (Llama 4, DeepSeek V4, Qwen 3.5 and later,
+GLM 5 and 4.7-Flash, embedding models of Mistral). Gemma is with the Google families.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Literal
 from service.families.base import Family
 
 ToolForm = Literal["lines", "list", "compact", "indented", "sections"]
-"""How definitions are written: JSON objects one a line, one JSON list (also without blanks), JSON indented by four,
-Markdown sections."""
+"""How tool definitions are written: one JSON object a line, one JSON list, one JSON list without blanks, JSON indented
+by four, or sections in Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message: `tokens` of control tokens, role word and line ends; `before` and `after` are joined to its text."""
+    """A message. `tokens` are its control tokens, role word and line ends. `before` and `after` are joined to its text.
+    """
 
     tokens: int
     before: str = ""
@@ -30,36 +31,37 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """How a family's template writes a conversation; all numbers are tokens.
-
-    `start` opens the prompt (bos), `reply` opens the answer. A system prompt has a turn of its own, or stands inside
-    the first user message between the two texts of `system_wrap`. `preamble` is written at the top of the system turn
-    whether or not the caller has one; `default_system` is the length of the system prompt that stands in for none.
-    `tools` is what the template writes around the definitions, `call` around the JSON of a call. `trims`: blanks around
-    a text are dropped.
-    """
+    """How the template of a family writes a conversation. All numbers are tokens."""
 
     user: Turn
     assistant: Turn
     tool: Turn
     reply: int
+    """Opens the answer."""
     system: Turn = Turn(0)
     system_wrap: tuple[str, str] | None = None
+    """Where given, the system prompt has no turn: it stands between these two texts inside the first user message."""
     start: int = 0
+    """Opens the prompt (bos)."""
     preamble: int = 0
+    """At the top of the system turn, with or without a system prompt of the caller."""
     default_system: int = 0
+    """The system prompt that the template writes where the caller has none."""
     tools: int = 0
+    """Around the tool definitions."""
     tool_form: ToolForm = "lines"
     call: int = 4
+    """Around the JSON of a call."""
     trims: bool = False
+    """Blanks around a text are dropped."""
 
 
-# Header, role word, end of header, end of turn; a tool speaks as "ipython", which is two tokens.
+# Header, role word, end of header, end of turn. The role of a tool is "ipython", which is two tokens.
 _LLAMA_3 = ChatTemplate(
     system=Turn(4, "\n\n"), user=Turn(4, "\n\n"), assistant=Turn(4, "\n\n"), tool=Turn(5, "\n\n"), reply=4,
     start=1, tools=51, tool_form="indented", call=0, trims=True,
 )
-# Two lines with the knowledge date and today's are always there: "hello" alone is 36 tokens.
+# Two lines with the knowledge date and the current date are always there: "hello" alone is 36 tokens.
 _LLAMA_3_1 = replace(_LLAMA_3, preamble=20, tools=51 + 5)
 
 _LLAMA_2 = ChatTemplate(
@@ -67,7 +69,7 @@ _LLAMA_2 = ChatTemplate(
     system_wrap=("<<SYS>>\n", "\n<</SYS>>\n\n"), tool_form="list", trims=True,
 )
 
-# [INST] was plain text in the first vocabulary; from the second on it is one control token, and tools have their own.
+# [INST] was plain text in the first vocabulary. From the second on it is one control token, and tools have their own.
 _MISTRAL_V1 = ChatTemplate(
     user=Turn(0, "[INST] ", " [/INST]"), assistant=Turn(1), tool=Turn(0, "[INST] ", " [/INST]"), reply=0,
     system_wrap=("", "\n\n"), start=1, tool_form="list",
@@ -84,7 +86,7 @@ _DEEPSEEK_V3 = ChatTemplate(
 _DEEPSEEK_V3_1 = replace(_DEEPSEEK_V3, assistant=Turn(3), reply=2)
 _DEEPSEEK_R1 = replace(_DEEPSEEK_V3, reply=3)
 
-# ChatML: start, end and the line end after it. A tool's answer is a user turn with two tags of one token each.
+# ChatML: start, end and the line end after it. The answer of a tool is a user turn with two tags of one token each.
 _QWEN_3 = ChatTemplate(
     system=Turn(3, "system\n"), user=Turn(3, "user\n"), assistant=Turn(3, "assistant\n"), tool=Turn(7, "\n", "\n"),
     reply=3, tools=78,
@@ -119,13 +121,13 @@ def _row(
 _TAIL = r"(?:[-.:].+)?"
 
 FAMILIES: tuple[Family, ...] = (
-    # Distilled models speak the vocabulary they were distilled into.
+    # A distilled model has the vocabulary of the model that it was distilled into.
     _row("deepseek-r1-llama", "deepseek", "llama3", _DEEPSEEK_R1, rf"deepseek-r1-distill-llama{_TAIL}"),
     _row("deepseek-r1-qwen", "deepseek", "qwen3", _DEEPSEEK_R1, rf"deepseek-r1-(?:distill|0528)-qwen3?{_TAIL}"),
     _row("deepseek-r1", "deepseek", "deepseek_v3", _DEEPSEEK_R1, rf"deepseek-r1(?!-distill){_TAIL}"),
     _row("deepseek-v3.1", "deepseek", "deepseek_v3", _DEEPSEEK_V3_1, rf"deepseek-(?:chat-)?v3\.[12]{_TAIL}"),
     _row("deepseek-v3", "deepseek", "deepseek_v3", _DEEPSEEK_V3, r"deepseek-(?:(?:chat-)?v3|prover-v2)(?:-.+)?"),
-    _row(  # names that move on: behind them now stands V4, whose vocabulary is larger
+    _row(  # names for the newest model: this is V4 now, whose vocabulary is larger
         "deepseek-hosted", "deepseek", "deepseek_v3", _DEEPSEEK_V3_1, rf"deepseek-(?:chat|reasoner){_TAIL}",
         inferred=True,
     ),
@@ -137,7 +139,7 @@ FAMILIES: tuple[Family, ...] = (
         "mistral-v1", "mistral", "mistral_v1", _MISTRAL_V1,
         r"mistral-7b-(?:instruct-)?v0\.[12]|(?:open-)?mixtral-8x7b(?:-.+)?|mistral-(?:tiny|small|medium)-2312",
     ),
-    _row(  # the second and third vocabularies have the same pieces for text
+    _row(  # the second and third vocabularies split text alike
         "mistral-v3", "mistral", "mistral_v2", _MISTRAL_V3,
         r"(?:open-)?mistral-7b(?:-instruct)?(?:-v0\.3)?|(?:open-)?mixtral-8x22b(?:-.+)?|mistral-(?:small|large)-24\d\d"
         r"|codestral-(?:22b(?:-.+)?|2405)|(?:mathstral|codestral-mamba)(?:-.+)?",
@@ -150,7 +152,7 @@ FAMILIES: tuple[Family, ...] = (
         "mistral-small-3", "mistral", "mistral_v3", _MISTRAL_V7,
         r"mistral-small-(?:24b(?:-.+)?|25\d\d|3(?:\.[12])?(?:-.+)?)|(?:devstral|magistral)-small(?:-.*25(?:0[5-9]))?",
     ),
-    _row(  # served by Mistral alone or of a later vocabulary of the same make
+    _row(  # models that only Mistral serves, or with a later vocabulary of the same kind
         "mistral-hosted", "mistral", "mistral_v3", _MISTRAL_V7,
         r"(?:mistral-(?:large|medium|small|saba|tiny)|ministral|codestral(?!-embed)|devstral|magistral|pixtral|voxtral)"
         r"(?:-.+)?",

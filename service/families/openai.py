@@ -1,7 +1,7 @@
-"""Families of OpenAI models: which template, which tokenizer, which measured constants.
+"""Families of OpenAI models: the template, the tokenizer and the measured constants of each.
 
-Encodings follow tiktoken 0.14.0 (August 2026). Image rules follow the images guide (mid 2026) and, where a model is
-marked measured, recorded requests. Each constant below says what it was measured on; "rows" are recorded requests.
+Encodings are those of tiktoken 0.14.0 (August 2026). Image rules are those of the images guide (mid 2026) and, where
+`measured` says so, of recorded requests. Each constant says what it was measured on. "rows" are recorded requests.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ CLASSIC_RESPONSES = ResponsesRules(
     sent_call=9,  # 25 of 25 rows without item id
     group=0,
     group_call=9,
-    replayed=3,  # 49 of 63 rows; the others 0 to 5: the provider replays the tokens it sampled
+    replayed=3,  # 49 of 63 rows; the others have 0 to 5, since the provider replays the tokens that it sampled
     named=4,
     serial_tools=0,
     added_tools=0,
@@ -136,7 +136,7 @@ def _row(
     name: str, ids: str, rules: OpenAIRules, *, tokenizer: str = "o200k_base", images: ImageRule | None = None,
     inferred: bool = False,
 ) -> Family:
-    """A family of the ids that `ids` fits, with or without a date, a fine-tune's prefix and suffix."""
+    """A family of the ids that fit `ids`, with or without a date, and with or without what a fine-tune adds."""
     match = re.compile(rf"(?:ft:)?(?:{ids}){_DATE}{_VERSION}")
     rules = replace(rules, images=images) if images else rules
     return Family(name, "openai", match, tokenizer, "openai", rules, inferred)
@@ -176,7 +176,7 @@ FAMILIES: tuple[Family, ...] = (
     _row("o1-mini", r"o1-mini|o1-preview", CLASSIC),
     _row("o", r"o1(?:-pro)?|o3(?:-mini|-pro|-deep-research)?", O_SERIES),
     _row("o4-mini", r"o4-mini(?:-deep-research)?|codex-mini", O_SERIES, images=PATCH_O4_MINI),
-    # gpt-5: the chat names are the older template
+    # gpt-5: models with "chat" in their name have the older template
     _row("gpt-5-chat", r"gpt-5(?:[.]\d)?-chat|gpt-chat", CLASSIC_5),
     _row("gpt-5", r"gpt-5(?:-pro|-codex|-search-api|-image|-image-mini)*", GPT5),
     _row("gpt-5-mini", r"gpt-5-mini|gpt-5[.]1-codex-mini|gpt-5-codex-mini", GPT5, images=PATCH_5_MINI),
@@ -186,7 +186,7 @@ FAMILIES: tuple[Family, ...] = (
     _row("gpt-5.4", r"gpt-5[.]4(?:-mini|-nano|-pro|-codex|-image-2)*", GPT54_ON),
     _row("gpt-5.5", r"gpt-5[.]5(?:-pro|-codex|-cyber|-instant)*", GPT54_ON, images=PATCH_55),
     _row("gpt-5.6", r"gpt-5[.]6(?:-sol|-terra|-luna|-cyber|-pro|-codex)*", GPT54_ON, images=PATCH_56),
-    # text of gpt-6-luna was measured by a third party (400 prompts: o200k_base and 6); the rest is the nearest template
+    # Text of gpt-6-luna was measured by others (400 prompts: o200k_base and 6 tokens); the rest is the nearest template
     _row("gpt-6", r"gpt-6(?:[.]\d)?(?:-astra|-sol|-luna|-terra|-cyber|-rosalind|-pro|-mini|-nano)*", GPT54_ON,
          images=PATCH_56, inferred=True),
     _row("gpt-oss", r"gpt-oss(?:-safeguard)?(?:-\d+b)?(?:[-:][a-z0-9.-]+)?", OSS, tokenizer="o200k_harmony"),

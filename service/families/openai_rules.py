@@ -1,7 +1,7 @@
-"""The constants that tell OpenAI's model families apart; the rows are in `service.families.openai`.
+"""The constants that differ between OpenAI's model families; the rows are in `service.families.openai`.
 
-All numbers are tokens unless said otherwise. Measured ones were fitted on 1,718 recorded requests of 31 public
-repositories (March 2024 to August 2026) by comparing the declared input tokens with the tokens of the texts.
+All numbers are tokens unless said otherwise. Measured numbers were fitted on 1,718 recorded requests of 31 public
+repositories (March 2024 to August 2026), by comparing the billed input tokens with the tokens of the texts.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 FRAME = 4
-"""Of any message: opening mark, role, end of head, closing mark. 700 of 702 recorded text requests, both surfaces."""
+"""Of any message: opening mark, role, end of head, closing mark (700 of 702 recorded text requests, in Chat Completions
+and in the Responses API)."""
 
 ToolLayout = Literal["namespace", "sections"]
-"""How function definitions are drawn: one TypeScript namespace (before GPT-5), or headed sections (GPT-5)."""
+"""How function definitions are written: as one TypeScript namespace (before GPT-5), or as sections with headings (GPT-5
+and later)."""
 
 Surface = Literal["chat", "responses", "completions", "embeddings"]
+"""The API whose rules bill a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileImages:
-    """An image is fitted into `fit` px, then its short side brought down to `shortest` px, and cut in 512 px tiles."""
+    """An image costs `base`, and `tile` for each tile of 512 px that it is cut into.
+
+    Before it is cut it is fitted into `fit` px, and then its short side is brought down to `shortest` px.
+    """
 
     base: int
     tile: int
@@ -31,29 +37,30 @@ class TileImages:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """Limits an image is brought down to before its patches are counted: long side in px, number of patches."""
+    """What an image is brought down to before its patches are counted: px of its long side, number of patches."""
 
     side: int
     patches: int
 
 
 MAX_PATCHES = 30_000
-"""Patches after sizing; more are refused (HTTP 400) by the provider, not resized (images guide, September 2026)."""
+"""Patches after resizing. The provider refuses an image with more (HTTP 400) and does not resize it (images guide,
+September 2026)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatchImages:
-    """An image costs its 32 px patches times `hundredths` / 100, rounded up, and `chat` or `responses` on top.
-
-    `sizing` is by detail; "auto" is always there and serves for the levels that are not. What comes on top was
-    measured on 1 to 4 images a model: it never depended on the size.
-    """
+    """An image costs its patches of 32 px times `hundredths` / 100, rounded up, and a constant."""
 
     hundredths: int
     sizing: Mapping[str, Sizing]
+    """By level of detail. "auto" is always there, and serves for levels that are not."""
     chat: int = 1
+    """The constant in Chat Completions. It was measured on 1 to 4 images a model and never depended on the size."""
     responses: int = 1
+    """The constant in the Responses API, measured likewise."""
     measured: bool = False
+    """Whether the sizing was measured on recorded requests and not only read in the images guide."""
 
 
 ImageRule = TileImages | PatchImages
@@ -61,72 +68,82 @@ ImageRule = TileImages | PatchImages
 
 @dataclass(frozen=True, slots=True)
 class ChatRules:
-    """Chat Completions.
-
-    `reply` opens the answer; `assistant_turn` is the channel marker of an assistant turn in the history. `heading`
-    stands before a system text that tools or a schema are merged behind; `tools_cost` corrects the drawn tools.
-    `call` is one tool call and its result beyond texts and frames, `parallel` a group of calls and all its results
-    beyond the two JSON texts. `named` is a forced tool call beyond its name, None where it is free.
-    `schema_turn` and `schema_reply`: whether the name of an output schema is said again on assistant turns and on
-    the open reply. `file` is an attached PDF beyond its text and the frame of its own message, `file_page` a page of
-    it where pages are billed as pictures too. `frame` is a message beyond its text.
-    """
+    """What Chat Completions costs beside the texts."""
 
     reply: int
+    """Opens the answer."""
     assistant_turn: int
+    """The channel marker of an assistant turn in the history."""
     heading: str
+    """Text in front of a system text that tools or a schema are merged behind."""
     tools_cost: int
+    """Corrects the text of all tools."""
     call: int
+    """A tool call and its result, beyond their texts and frames."""
     parallel: int
+    """Several calls of one turn and all their results, beyond the two JSON texts."""
     named: int | None
+    """A forced call, beyond the name of the tool. None where it is free."""
     schema_reply: bool
+    """Whether the open answer repeats the name of the output schema, as assistant turns do."""
     file: int
+    """An attached PDF, beyond its text and the frame of its own message."""
     file_page: int = 0
+    """A page of a PDF, where pages are billed as pictures, too."""
     frame: int = FRAME
+    """A message, beyond its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponsesRules:
-    """The Responses API, whose tools and schema are never merged with other text.
+    """What the Responses API costs beside the texts. Its tools and schema are never merged with other text.
 
-    `tools_cost` and `schema_cost` frame those two. A call costs its arguments, twice "functions.NAME" and `call`
-    (`sent_call` where the item has no id: the model did not sample it); a group of n parallel calls costs
-    `group` + n * `group_call` instead of n * `call`. `replayed` is added to a lone call that has an id and a status.
-    `serial_tools` is added when parallel calls are switched off, `added_tools` once for tools added later,
-    `found_tools` once for tools that the provider's search brought in. `file` is an attached file beyond its text and
-    the frame of its own message.
+    A call costs its arguments, twice the text "functions.NAME", and `call`. A group of n parallel calls costs `group` +
+    n x `group_call` in place of n x `call`.
     """
 
     reply: int
+    """Opens the answer."""
     assistant_turn: int
+    """The channel marker of an assistant message."""
     tools_cost: int
+    """The frame of the tools."""
     schema_cost: int
+    """The frame of the schema."""
     compact_arguments: bool
+    """Whether the arguments of a call are printed again as compact JSON, or stand as they were sent."""
     call: int
     sent_call: int
+    """In place of `call` where the item has no id, which means that the model did not make the call."""
     group: int
     group_call: int
     replayed: int
+    """More for a single call that has an id and a status."""
     named: int | None
+    """A forced call, beyond the name of the tool. None where it is free."""
     serial_tools: int
+    """More where parallel calls are switched off."""
     added_tools: int
+    """More where tools are added later, once."""
     found_tools: int = 0
+    """More where the provider's search added tools, once."""
     file: int = 0
+    """An attached file, beyond its text and the frame of its own message."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIRules:
-    """What a family row carries. `line` names the rule set in answers, from a closed set.
-
-    `plain` families take texts without any frame (legacy completions, embeddings). `preamble` is a fixed system
-    message that the template always adds. `hosted` is the key of the column of hosted-tool costs.
-    """
+    """All rules of a family."""
 
     line: Literal["classic", "o", "gpt5", "oss", "plain"]
+    """Names the rule set in answers and in the accuracy table."""
     layout: ToolLayout
     chat: ChatRules
     responses: ResponsesRules
     images: ImageRule
     hosted: Literal["gpt4", "gpt5"]
+    """Which column of the costs of hosted tools applies."""
     plain: bool = False
+    """Texts have no frame (legacy completions, embeddings)."""
     preamble: int = 0
+    """A fixed system message that the template always adds."""

@@ -1,20 +1,20 @@
-"""Connections to the master that sentinels name, left as soon as it shows that it is not the master any more.
+"""Connections to the master that sentinels name. They are closed as soon as it shows that it is no longer the master.
 
-redis-py leaves a master that has become a replica. A master that was away while another was promoted goes on for ten
-seconds or so before the sentinels reach it; what it takes in that time is lost. With `min-replicas-to-write` it takes
-nothing (NOREPLICAS), and then, too, the sentinels are to be asked again.
+redis-py leaves a master that has become a replica. There is a second case: a master that was cut off while another one
+was promoted. It goes on as a master for about ten seconds, until the sentinels reach it, and what is written to it in
+that time is lost. With `min-replicas-to-write` it refuses writes (NOREPLICAS). The sentinels must then be asked again.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from redis.exceptions import ConnectionError as NotConnected
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
 NO_REPLICAS = "NOREPLICAS"
-"""How the refusal of a master begins that not enough replicas follow."""
+"""How the error of a master begins that has too few replicas to accept a write."""
 
 
 class _MasterConnection(SentinelManagedConnection):
@@ -25,12 +25,12 @@ class _MasterConnection(SentinelManagedConnection):
             if not str(error).startswith(NO_REPLICAS):
                 raise
             self.disconnect()  # type: ignore[no-untyped-call]
-            raise NotConnected("no replica follows this master: there may be another one") from None
+            raise RedisConnectionError("no replica follows this master: there may be another one") from None
 
 
 class PlainConnection(_MasterConnection):
-    """Without TLS."""
+    """A connection without TLS."""
 
 
 class TlsConnection(_MasterConnection, SentinelManagedSSLConnection):
-    """With TLS."""
+    """A connection with TLS."""

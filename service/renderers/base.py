@@ -1,4 +1,4 @@
-"""Collecting a rendering piece by piece."""
+"""Collecting a rendering piece by piece: texts, fixed costs, and what is not certain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from service.types import Doubt, Edge, Overhead, Rendering, Section, Segment, Un
 
 @dataclass(slots=True)
 class RenderingBuilder:
-    """What a renderer writes into; `build` freezes it. Neighbouring spans of one section are joined."""
+    """What a renderer writes into. `build` makes the immutable Rendering of it.
+
+    `rules` is the name of the rule set. Neighbouring spans of one section are joined.
+    """
 
     rules: str
     segments: list[Segment] = field(default_factory=list)
@@ -18,13 +21,13 @@ class RenderingBuilder:
     doubts: list[Doubt] = field(default_factory=list)
     warnings: list[Warned] = field(default_factory=list)
 
-    def text(self, section: Section, text: str, edge: Edge = "open") -> None:
-        """A segment of one section; nothing for ""."""
+    def add_text(self, section: Section, text: str, edge: Edge = "open") -> None:
+        """Add a segment of one section. An empty text adds nothing."""
         if text:
             self.segments.append(Segment(((section, text),), edge))
 
-    def spans(self, spans: list[tuple[Section, str]], edge: Edge = "open") -> None:
-        """A segment over several sections, in order."""
+    def add_spans(self, spans: list[tuple[Section, str]], edge: Edge = "open") -> None:
+        """Add one segment that spans several sections, in their order."""
         joined: list[tuple[Section, str]] = []
         for section, text in spans:
             if joined and joined[-1][0] == section:
@@ -34,15 +37,20 @@ class RenderingBuilder:
         if joined:
             self.segments.append(Segment(tuple(joined), edge))
 
-    def cost(self, section: Section, tokens: int, rule: str) -> None:
+    def add_cost(self, section: Section, tokens: int, rule: str) -> None:
+        """Add a fixed number of tokens, which may be negative. `rule` names their reason."""
         if tokens:
             self.overheads.append(Overhead(section, tokens, rule))
 
-    def doubt(self, low: int, high: int, reason: str) -> None:
+    def add_doubt(self, low: int, high: int, reason: str) -> None:
+        """Widen the error band: the true number may be off by `low` (at most 0) to `high` tokens."""
         self.doubts.append(Doubt(low, high, reason))
 
-    def miss(self, path: str, kind: str, reason: str, assumed_tokens: int = 0) -> None:
-        """Something the body does not tell; `assumed_tokens` must be added with `cost` by the caller."""
+    def add_uncounted(self, path: str, kind: str, reason: str, assumed_tokens: int = 0) -> None:
+        """List something that cannot be counted from the body.
+
+        `assumed_tokens` are only named here: the caller must add them with `add_cost`, too.
+        """
         self.uncounted.append(Uncounted(path, kind, reason, assumed_tokens))
 
     def build(self) -> Rendering:

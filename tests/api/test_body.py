@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.api.body import MAX_MEMBERS, BodyLimits, ClientGone, drain, read_body
-from service.concurrency.byte_budget import ByteBudget
+from service.api.body import MAX_MEMBERS, ClientGone, drain, read_body
+from service.concurrency.byte_budget import BodyLimits, ByteBudget
 from service.errors import BodyTimeout, InvalidRequest, Overloaded, TooLarge, UnsupportedMedia
 
 BUDGET = ByteBudget(1 << 40)

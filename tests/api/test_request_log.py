@@ -11,17 +11,19 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service import catalog
-from service.api.request_log import Books, Exchange
-from service.app import App
+from service.api.context import RequestContext
+from service.api.request_log import RequestLog
 from service.counting.counter import Counter
 from service.dialects import native
 from service.ledger.ledger import Billed, _Counted
 from service.observability.logs import REQUESTS, RequestRecord
-from service.observability.metrics import MAX_MODELS, Metrics
+from service.observability.metric_rows import MAX_MODELS
+from service.observability.metrics import Metrics
 from tests.api.test_fast_path import Rows, Sent, body_of, samples
 from tests.support.texts import unhurried
 from tests.support.web import client_of, make_app
@@ -30,9 +32,9 @@ TEXTS = ("", "hello", "Hello, world!", "hello")
 
 
 @pytest.fixture
-def app() -> App:
+def app() -> FastAPI:
     app = make_app(warm=(), projects=("team-a",))
-    app.state.parts.counter.count(native.read({"model": "gpt-4o", "text": "x"}))  # its tokenizer is loaded
+    app.state.services.counter.count(native.read({"model": "gpt-4o", "text": "x"}))  # its tokenizer is loaded
     return app
 
 
@@ -49,26 +51,26 @@ def records(caplog: pytest.LogCaptureFixture) -> list[list[dict[str, Any]]]:
     return [[dict(row) for _, row in found.rows] for found in caplog.records if isinstance(found, RequestRecord)]
 
 
-def told(app: App, name: str, **labels: str) -> float | None:
-    value: float | None = app.state.parts.metrics.registry.get_sample_value(f"tallystick_{name}", labels)
+def metric(app: FastAPI, name: str, **labels: str) -> float | None:
+    value: float | None = app.state.services.metrics.registry.get_sample_value(f"tallystick_{name}", labels)
     return value
 
 
-def answer(app: App, text: str, *headers: tuple[bytes, bytes]) -> None:
+def answer(app: FastAPI, text: str, *headers: tuple[bytes, bytes]) -> None:
     sent = Sent(body=body_of({"model": "gpt-4o", "text": text})).saying(*headers)
-    assert app.state.express(sent.scope(), sent.body) is not None
+    assert app.state.pipeline.try_sync(sent.scope(), sent.body) is not None
 
 
 # ---------------------------------------------------------------- rounds
 
 
-async def test_a_round_is_written_once_and_together(app: App, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_round_is_written_once_and_together(app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
     before = samples(app)
     for number, text in enumerate(TEXTS):
         answer(app, text, (b"x-request-id", b"%d" % number), (b"x-tallystick-project", b"team-a"))
     assert records(caplog) == []
-    assert list(app.state.parts.ledger._notes) == []
-    assert told(app, "requests_total", route="/v1/countTokens", status="2xx") is None
+    assert list(app.state.services.ledger._notes) == []
+    assert metric(app, "requests_total", route="/v1/countTokens", status="2xx") is None
     assert {name for name, value in samples(app).items() if value != before.get(name)} <= {
         ("tallystick_cache_lookups_total", ("outcome", outcome), ("tier", "memory")) for outcome in ("hit", "miss")
     }
@@ -77,47 +79,47 @@ async def test_a_round_is_written_once_and_together(app: App, caplog: pytest.Log
     assert [row["request_id"] for row in rows] == ["0", "1", "2", "3"]
     assert [row["tokens"] for row in rows] == [0, 1, 4, 1]
     assert {row["project"] for row in rows} == {"team-a"}
-    assert [(note.whose[1:], note.tokens) for note in app.state.parts.ledger._notes] == [
+    assert [(note.whose[1:], note.tokens) for note in app.state.services.ledger._notes] == [
         (("team-a", "gpt-4o"), tokens) for tokens in (0, 1, 4, 1)
     ]
-    assert told(app, "requests_total", route="/v1/countTokens", status="2xx") == 4
-    assert told(app, "tokens_counted_total", provider="openai", model="gpt-4o", method="exact") == 6
+    assert metric(app, "requests_total", route="/v1/countTokens", status="2xx") == 4
+    assert metric(app, "tokens_counted_total", provider="openai", model="gpt-4o", method="exact") == 6
 
 
-async def test_the_next_round_is_written_by_itself(app: App, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_next_round_is_written_by_itself(app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
     for texts in (TEXTS[:3], TEXTS[3:]):
         for text in texts:
             answer(app, text)
         await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert [len(rows) for rows in records(caplog)] == [3, 1]
-    assert told(app, "requests_total", route="/v1/countTokens", status="2xx") == 4
+    assert metric(app, "requests_total", route="/v1/countTokens", status="2xx") == 4
 
 
 async def test_a_request_that_waits_is_written_when_it_ends_and_is_in_flight_until_then(
-    app: App, caplog: pytest.LogCaptureFixture
+    app: FastAPI, caplog: pytest.LogCaptureFixture
 ) -> None:
-    books, exchange = app.state.books, Exchange("waits", "POST", "/v1/countTokens")
-    with books.open(exchange):
-        assert books.metrics.in_flight == 1
+    log, context = app.state.pipeline.log, RequestContext("waits", "POST", "/v1/countTokens")
+    with log.open(context):
+        assert log.metrics.in_flight == 1
         answer(app, "hello", (b"x-request-id", b"short"))
-        exchange.status = 200
-    assert books.metrics.in_flight == 0
+        context.status = 200
+    assert log.metrics.in_flight == 0
     await asyncio.sleep(0)
     assert [[row["request_id"] for row in rows] for rows in records(caplog)] == [["waits"], ["short"]]
 
 
-async def test_a_request_that_fails_is_written_too(app: App, caplog: pytest.LogCaptureFixture) -> None:
-    books = app.state.books
-    with pytest.raises(RuntimeError), books.open(Exchange("broken", error="internal")):
+async def test_a_request_that_fails_is_written_too(app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
+    log = app.state.pipeline.log
+    with pytest.raises(RuntimeError), log.open(RequestContext("broken", error="internal")):
         raise RuntimeError
     ((row,),) = records(caplog)
     assert (row["request_id"], row["error"], row["tokens"]) == ("broken", "internal", None)
-    assert told(app, "requests_total", route="other", status="5xx") == 1
-    assert books.metrics.in_flight == 0
+    assert metric(app, "requests_total", route="other", status="5xx") == 1
+    assert log.metrics.in_flight == 0
 
 
-async def test_both_ways_are_in_the_scrape_of_the_next_round(app: App) -> None:
+async def test_both_ways_are_in_the_scrape_of_the_next_round(app: FastAPI) -> None:
     async with client_of(app) as client:
         answer(app, "hello")
         posted = await client.post("/v1/countTokens", json={"model": "gpt-4o", "text": "hello"})
@@ -128,11 +130,11 @@ async def test_both_ways_are_in_the_scrape_of_the_next_round(app: App) -> None:
     assert "tallystick_requests_in_flight 1.0" in text
 
 
-async def test_a_line_has_how_long_it_took_and_when_it_ended(app: App, caplog: pytest.LogCaptureFixture) -> None:
-    exchange = Exchange("id", route="/v1/countTokens", status=200, body_bytes=7)
-    app.state.books.note(exchange)
-    assert exchange.seconds >= 0
-    ended = exchange.ended
+async def test_a_line_has_how_long_it_took_and_when_it_ended(app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
+    context = RequestContext("id", route="/v1/countTokens", status=200, body_bytes=7)
+    app.state.pipeline.log.note(context)
+    assert context.seconds >= 0
+    ended = context.ended
     await asyncio.sleep(0)
     (record,) = (found for found in caplog.records if isinstance(found, RequestRecord))
     ((at, row),) = record.rows
@@ -141,7 +143,7 @@ async def test_a_line_has_how_long_it_took_and_when_it_ended(app: App, caplog: p
         "request_id": "id", "method": "GET", "route": "/v1/countTokens", "status": 200, "ms": row["ms"], "bytes": 7,
         "tokens": None, "project": "default", "error": None,
     }
-    assert row["ms"] == pytest.approx(exchange.seconds * 1_000, abs=0.006)
+    assert row["ms"] == pytest.approx(context.seconds * 1_000, abs=0.006)
     assert json.loads(json.dumps(row["ms"])) == round(row["ms"], 2)
 
 
@@ -161,8 +163,8 @@ COUNTS = [
 
 BILL = Billed(catalog.resolve("gpt-4o"), 61, 9, Decimal("0.0002425"), 60, "exact", at=1e9)
 
-EXCHANGES = st.builds(
-    Exchange,
+CONTEXTS = st.builds(
+    RequestContext,
     st.text("ab", min_size=1, max_size=2),
     route=st.sampled_from(["/v1/countTokens", "/v1/countTokens:batch", "/livez", "other", "/made/up"]),
     status=st.sampled_from([0, 200, 204, 304, 400, 401, 499, 503]),
@@ -176,19 +178,19 @@ EXCHANGES = st.builds(
 )
 
 
-def written(exchanges: Sequence[Exchange], *, together: bool) -> tuple[dict[Any, float], list[Any], list[Any]]:
-    """What metrics, ledger and log are told of requests."""
-    books: Books = make_app(warm=()).state.books
+def written(contexts: Sequence[RequestContext], *, together: bool) -> tuple[dict[Any, float], list[Any], list[Any]]:
+    """What metrics, ledger and log get of requests."""
+    log: RequestLog = make_app(warm=()).state.pipeline.log
     rows = Rows()
     REQUESTS.addHandler(rows)
     try:
-        for group in [exchanges] if together else [[exchange] for exchange in exchanges]:
-            books.write(group)
+        for group in [contexts] if together else [[context] for context in contexts]:
+            log.write(group)
     finally:
         REQUESTS.removeHandler(rows)
     notes = [(note.whose[1:], note.tokens, note.cost) if isinstance(note, _Counted) else note
-             for note in books.ledger._notes]
-    return everything(books.metrics), notes, rows.take()
+             for note in log.ledger._notes]
+    return everything(log.metrics), notes, rows.take()
 
 
 def everything(metrics: Metrics) -> dict[Any, float]:
@@ -201,19 +203,19 @@ def everything(metrics: Metrics) -> dict[Any, float]:
 
 
 @settings(unhurried, max_examples=80)
-@given(exchanges=st.lists(EXCHANGES, min_size=1, max_size=8))
-def test_what_is_written_together_adds_up_as_if_each_were_alone(exchanges: list[Exchange]) -> None:
-    assert written(exchanges, together=True) == written(exchanges, together=False)
+@given(contexts=st.lists(CONTEXTS, min_size=1, max_size=8))
+def test_what_is_written_together_adds_up_as_if_each_were_alone(contexts: list[RequestContext]) -> None:
+    assert written(contexts, together=True) == written(contexts, together=False)
 
 
 def test_the_models_that_get_a_series_are_the_first_also_of_those_that_are_written_together() -> None:
     """By the order in which they were asked for."""
     one = COUNTS[0]
-    exchanges = [
-        Exchange("id", route="/livez", status=200, counts=[replace(one, model=f"m{number}", input_tokens=1)])
+    contexts = [
+        RequestContext("id", route="/livez", status=200, counts=[replace(one, model=f"m{number}", input_tokens=1)])
         for number in range(MAX_MODELS + 3)
     ]
-    together, alone = (written(exchanges, together=way) for way in (True, False))
+    together, alone = (written(contexts, together=way) for way in (True, False))
     assert together == alone
     tokens = {labels[1][1] for (name, *labels) in together[0] if name == "tallystick_tokens_counted_total"}
     assert "other" in tokens

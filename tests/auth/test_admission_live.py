@@ -12,9 +12,11 @@ from typing import Any
 import httpx
 import pytest
 
-from service.auth.key_store import FileStore, RedisStore
+from service.auth.key_store import FileStore
 from service.auth.keys import Key, make_key
-from service.redis.client import open_redis, parse_redis_url
+from service.auth.redis_key_store import RedisStore
+from service.redis.client import open_redis
+from service.redis.url import parse_redis_url
 from tests.server.test_workers_live import until
 from tests.support.live import LiveServer, running_server
 from tests.support.redis_server import RedisServer, redis_server

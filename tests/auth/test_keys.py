@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from service.auth.key_store import FileStore, KeyStore, RedisStore
+from service.auth.key_store import FileStore, KeyStore
 from service.auth.keys import KEY, Key, KeyRing, KeyStoreError, hash_key, key_from_json, key_to_json, make_key
+from service.auth.redis_key_store import RedisStore
 from service.cli.keys import parse_expiry
 from service.cli.main import main
 from service.errors import InvalidRequest
-from service.redis.client import open_redis, parse_redis_url
+from service.redis.client import open_redis
+from service.redis.url import parse_redis_url
 from tests.support.redis_server import redis_server
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)

@@ -25,7 +25,7 @@ FLAGS = (
 )
 """Chromium as root in a container, asking nobody for anything of its own."""
 
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
 DESKTOP = {"width": 1360, "height": 900}

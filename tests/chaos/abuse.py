@@ -33,7 +33,7 @@ FLOOD_SECONDS = 6.0
 
 def _addresses(topology: Topology) -> Iterator[Address]:
     """The proxy and each instance in turn: a proxy hides much of this, but not everybody has one."""
-    return cycle([Address.of(topology.url), *(Address.of(one.url) for one in topology.instances)])
+    return cycle([Address.parse(topology.url), *(Address.parse(one.url) for one in topology.instances)])
 
 
 @contextmanager

@@ -19,7 +19,7 @@ CLIENTS = 8
 A_SECOND = 100
 """Requests of all clients together: less than half of what two cores answer, so that what waits waits for the fault."""
 
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 """A client that has no answer by then has lost its request."""
 
 KNOWN = 0.3
@@ -85,7 +85,7 @@ class Load:
         self, url: str, kinds: Sequence[Kind], headers: Mapping[str, str], *, a_second: float = A_SECOND,
         clients: int = CLIENTS, again: int = 0,
     ) -> None:
-        self.address = Address.of(url)
+        self.address = Address.parse(url)
         self.kinds = kinds
         self.again = again
         self._templates = {kind.name: Template.post(kind.path, kind.body, headers) for kind in kinds}
@@ -144,7 +144,7 @@ class _Connection:
 
     def ask(self, request: bytes) -> tuple[int, bytes]:
         if self._socket is None:
-            self._socket = socket.create_connection((self.address.host, self.address.port), timeout=PATIENCE_SECONDS)
+            self._socket = socket.create_connection((self.address.host, self.address.port), timeout=TIMEOUT_SECONDS)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             self._socket.sendall(request)

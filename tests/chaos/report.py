@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.results import processor
+from benchmarks.results import get_processor_name
 from tests.chaos.measure import Outcome
 
 FILE = Path(__file__).resolve().parents[2] / "deploy" / "RELIABILITY.md"
@@ -73,8 +73,9 @@ def write(title: str, text: str, order: Sequence[str], file: Path = FILE) -> Non
 
 def _where() -> str:
     return (
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {processor()}, {os.cpu_count()} cores, Linux {platform.release()}, "
-        f"Python {platform.python_version()}, {_version('redis-server', '--version')}, {_version('nginx', '-v')}."
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {get_processor_name()}, {os.cpu_count()} cores, "
+        f"Linux {platform.release()}, Python {platform.python_version()}, "
+        f"{_version('redis-server', '--version')}, {_version('nginx', '-v')}."
     )
 
 

@@ -20,7 +20,7 @@ import httpx
 from benchmarks import texts
 from benchmarks.client import Template, drive
 from benchmarks.rates import GPT, PATHS, chat_body, text_body
-from benchmarks.servers import CLIENT_CORE, SERVER_CORE, on_core
+from benchmarks.servers import CLIENT_CORE, SERVER_CORE, pin_to_core
 from benchmarks.shared import COUNT, conversation
 from tests.chaos import replicas
 from tests.chaos.instances import Instance
@@ -73,11 +73,11 @@ def rates(say: Callable[[str], None]) -> None:
     for workers in (1, 2):
         with ExitStack() as stack:
             core = SERVER_CORE if workers == 1 else None
-            with on_core(core):
+            with pin_to_core(core):
                 topology = stack.enter_context(
                     open_topology(proxy=False, instances=1, limited=False, workers=workers, **AS_DEPLOYED)
                 )
-            stack.enter_context(on_core(CLIENT_CORE if workers == 1 else None))
+            stack.enter_context(pin_to_core(CLIENT_CORE if workers == 1 else None))
             for name, (make, size) in SHAPES.items():
                 say(f"{workers:<9}{name:<14}" + _rate(topology, texts.encode(make("native", size))))
 

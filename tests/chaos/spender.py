@@ -19,7 +19,7 @@ from benchmarks.client import Address
 
 PAUSE_SECONDS = 0.05
 ASKED_AGAIN_SECONDS = 0.2
-PATIENCE_SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Spender:
 
     def __init__(self, url: str, budget: str, headers: Mapping[str, str]) -> None:
         self.book = Book()
-        self._address = Address.of(url)
+        self._address = Address.parse(url)
         self._headers = dict(headers)
         self._budget = budget
         self._over = threading.Event()
@@ -85,7 +85,7 @@ class Spender:
         self._close()
 
     def _settle(self, lease_id: str, tokens: int) -> None:
-        deadline = time.monotonic() + 3 * PATIENCE_SECONDS
+        deadline = time.monotonic() + 3 * TIMEOUT_SECONDS
         while time.monotonic() < deadline:
             status, settled = self._ask("settle", {"lease_id": lease_id, "tokens": tokens})
             if status == 200:
@@ -108,7 +108,7 @@ class Spender:
     def _ask(self, what: str, body: Mapping[str, Any]) -> tuple[int, Any]:
         """The status and the answer; 0 where there is none."""
         connection = self._connection or http.client.HTTPConnection(
-            self._address.host, self._address.port, timeout=PATIENCE_SECONDS
+            self._address.host, self._address.port, timeout=TIMEOUT_SECONDS
         )
         self._connection = connection
         try:

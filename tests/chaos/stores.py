@@ -35,10 +35,10 @@ MASTER = "counts"
 DOWN_MS = 1_000
 """How long a node is silent before others take it for dead: sentinels and nodes of a cluster alike."""
 
-PATIENCE_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
-def until(true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> float:
+def until(true: Callable[[], bool], what: str, seconds: float = TIMEOUT_SECONDS) -> float:
     """Wait for it; the seconds it took. Raises RuntimeError where it never is."""
     began = time.monotonic()
     while not true():
@@ -184,7 +184,7 @@ def _cluster(stack: ExitStack, _: dict[str, str]) -> Store:
     subprocess.run(
         ["redis-cli", "--cluster", "create", *(f"127.0.0.1:{node.port}" for node in nodes), "--cluster-replicas", "1",
          "--cluster-yes"],
-        check=True, capture_output=True, timeout=PATIENCE_SECONDS,
+        check=True, capture_output=True, timeout=TIMEOUT_SECONDS,
     )
     for node in nodes:
         until(lambda node=node: agrees(node), "the nodes agree")  # type: ignore[misc]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.auth.key_store import RedisStore
 from service.auth.keys import make_key
-from service.redis.client import open_redis, parse_redis_url
+from service.auth.redis_key_store import RedisStore
+from service.redis.client import open_redis
+from service.redis.url import parse_redis_url
 from tests.chaos.instances import WORKERS, Instance, wait_until_ready
 from tests.chaos.nginx import open_nginx
 from tests.chaos.stores import Shape, Store, open_store

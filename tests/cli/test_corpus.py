@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from service.cli import corpus
-from service.cli.main import DAMAGED, OK, UNCOUNTED, USAGE, main
+from service.cli.main import main
+from service.cli.output import DAMAGED, OK, UNCOUNTED, USAGE
 from service.corpus.counting import COLUMNS
-from service.corpus.journal import SHARE
+from service.corpus.journal import CHECKPOINT_SHARE
 from service.errors import TokenizerUnavailable
 from tests.support.live import ROOT
 
@@ -142,7 +143,7 @@ def test_damaged_data_has_its_exit_code(
     def fail(*_: object, **__: object) -> None:
         raise TokenizerUnavailable("o200k_base is damaged")
 
-    monkeypatch.setattr("service.corpus.run.count_corpus", fail)
+    monkeypatch.setattr("service.cli.corpus.count_corpus", fail)
     assert run("in", "-m", "gpt-4o", "-o", "out.jsonl") == DAMAGED
     assert "damaged" in capsys.readouterr().err
 
@@ -172,5 +173,5 @@ def test_the_help_names_every_column_and_exit_code(capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert ", ".join(COLUMNS) in text
     assert all(f"\n  {code}  " in text for code in (OK, UNCOUNTED, USAGE, DAMAGED, "130, 143"))
-    assert f"the time between two is {SHARE} times what one takes" in text
+    assert f"the time between two is {CHECKPOINT_SHARE} times what one takes" in text
     assert (corpus.ALL_COUNTED, corpus.SOME_FAILED, corpus.USAGE) == (OK, UNCOUNTED, USAGE)

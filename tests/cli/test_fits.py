@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from service.cli.fits import CANNOT_DECIDE, DOES_NOT_FIT, FITS
-from service.cli.main import DAMAGED, USAGE, main
+from service.cli.main import main
+from service.cli.output import DAMAGED, USAGE
 from service.errors import TokenizerUnavailable
 
 CHAT = {"messages": [{"role": "user", "content": "Hello, world! 안녕하세요."}]}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from service import __version__
 from service.catalog import version
-from service.cli.main import DAMAGED, OK, UNCOUNTED, USAGE, main
+from service.cli.main import main
+from service.cli.output import DAMAGED, OK, UNCOUNTED, USAGE
 from service.errors import TokenizerUnavailable
 from service.tokenizers.data import FileCheck
 
@@ -137,7 +137,7 @@ def test_an_error_that_is_not_of_settings_is_not_taken_for_one(monkeypatch: pyte
     def wrong() -> None:
         raise ValueError("a mistake of ours")
 
-    monkeypatch.setattr("service.tokenizers.registry.describe_tokenizers", wrong)
+    monkeypatch.setattr("service.cli.tokenizers.describe_tokenizers", wrong)
     with pytest.raises(ValueError, match="of ours"):
         main(["tokenizers"])
 
@@ -170,7 +170,7 @@ def test_damaged_data_has_an_exit_code_of_its_own(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checks = [FileCheck("a.gz", "1", None), FileCheck("b.gz", "2", "expected sha256 2, found 3")]
-    monkeypatch.setattr("service.tokenizers.registry.verify_data", lambda: iter(checks))
+    monkeypatch.setattr("service.cli.verify_data.verify_data", lambda: iter(checks))
     assert main(["verify-data"]) == DAMAGED
     said = capsys.readouterr()
     assert "DAMAGED  b.gz" in said.out
@@ -198,11 +198,38 @@ def test_a_pipe_is_counted_with_and_without_a_dash() -> None:
         assert (done.returncode, done.stdout) == (OK, b"file\to200k_base\n(standard input)\t7\n"), done.stderr
 
 
-def test_the_version_is_told_without_loading_an_engine() -> None:
-    done = run("--version")
-    assert done.stdout.decode() == f"tallystick {__version__}\n"
-    code = "import sys, service.cli; print(sorted({'fastapi', 'pydantic', 'splintr', 'rich'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
+HEAVY = {"fastapi", "starlette", "uvicorn", "pydantic", "tokenizers", "tiktoken", "splintr", "redis", "rich"}
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
+def test_version_and_help_import_no_framework_and_no_engine(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from service.cli.main import main
+try:
+    main({arguments!r})
+except SystemExit:
+    print("imported:", *sorted({HEAVY!r} & {{name.partition(".")[0] for name in sys.modules}}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    shown, _, imported = done.stdout.rpartition("imported:")
+    assert shown.startswith(("tallystick 0", "usage: tallystick "))
+    assert imported == "\n"
+
+
+@pytest.mark.parametrize("command", ["count", "count-corpus", "fits", "compare", "keys", "tokenizers", "verify-data"])
+def test_a_command_imports_no_web_framework(command: str) -> None:
+    code = f"""
+import sys
+from service.cli.main import main
+try:
+    main([{command!r}, "--help"])
+except SystemExit:
+    print("imported:", *sorted({{"fastapi", "starlette", "uvicorn"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"usage: tallystick {command} ")
+    assert done.stdout.endswith("imported:\n")
 
 
 def test_a_terminal_gets_a_table(folder: Path) -> None:

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from service.corpus.counting import Question
+from service.corpus.counting import CountOptions
 from service.corpus.inputs import find_inputs
 from service.corpus.run import count_corpus
 from tests.support.live import ROOT
@@ -38,8 +39,8 @@ def dying(call):
 for name in ("fsync", "replace", "unlink", "truncate"):
     setattr(os, name, dying(getattr(os, name)))
 from service.corpus import batches, journal
-batches.CHUNK_BYTES, journal.SHARE = 2000, 0
-from service.cli import main
+batches.CHUNK_BYTES, journal.CHECKPOINT_SHARE = 2000, 0
+from service.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 """The command, killed at the n-th of the calls by which a journal comes to the disk."""
@@ -60,8 +61,8 @@ def make_corpus(folder: Path, records: int) -> list[dict[str, Any]]:
     here = Path.cwd()
     os.chdir(folder)
     try:
-        question = Question(tokenizer="o200k_base", field="text")
-        count_corpus(find_inputs(["in"]), question, Path("undisturbed.jsonl"))
+        options = CountOptions(tokenizer="o200k_base", field="text")
+        count_corpus(find_inputs(["in"]), options, Path("undisturbed.jsonl"))
     finally:
         os.chdir(here)
     return rows_of(folder / "undisturbed.jsonl")
@@ -98,7 +99,7 @@ def test_killed_at_any_time(tmp_path: Path, workers: str) -> None:
     expected = make_corpus(tmp_path, 30_000)
     chance, kills, code = random.Random(int(workers)), 0, -signal.SIGKILL
     part = tmp_path / "out.jsonl.part"
-    script = "import sys; from service.corpus import run; run.ALONE_BYTES = 0; from service.cli import main; "
+    script = "import sys; from service.corpus import run; run.ALONE_BYTES = 0; from service.cli.main import main; "
     command = [sys.executable, "-c", f"{script} sys.exit(main(sys.argv[1:]))", *COMMAND, "out.jsonl"]
     while code == -signal.SIGKILL:
         running = subprocess.Popen(
@@ -130,13 +131,14 @@ def size(path: Path) -> int:
 def children_of(process: int) -> list[int]:
     found: list[int] = []
     for task in Path(f"/proc/{process}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+            found += map(int, (task / "children").read_text().split())
     return found
 
 
 def all_end(processes: list[int]) -> bool:
     """Whether they end soon, though nobody tells them to."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if not any(is_running(process) for process in processes):
             return True

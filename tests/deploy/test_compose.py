@@ -196,7 +196,7 @@ def test_a_replica_takes_the_secret_and_gets_sigterm_itself(tmp_path: Path) -> N
                 time.sleep(0.05)
             assert process.poll() is None, log.read_text()
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0, log.read_text()
+            assert process.wait(60) == 0, log.read_text()
         finally:
             process.kill()
             process.wait()

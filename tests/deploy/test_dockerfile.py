@@ -106,5 +106,5 @@ def test_the_health_check_tells_a_ready_server_from_none(live: LiveServer, there
     program, *arguments = _health()
     assert program == "python"
     done = subprocess.run([sys.executable, *arguments], env={"TALLYSTICK_PORT": port}, capture_output=True,
-                          check=False, timeout=30)
+                          check=False, timeout=60)
     assert (done.returncode == 0) is there, done.stderr

@@ -16,7 +16,7 @@ import yaml
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.observability.metrics import SIZE_CLASSES, STATUS_CLASSES, error_codes
+from service.observability.metric_rows import SIZE_CLASSES, STATUS_CLASSES, error_codes
 from service.server.http.connection import Reason
 from tests.deploy.files import DEPLOY, dashboards, expressions, rules
 from tests.deploy.promql import Selector, grouped_by, selectors
@@ -51,7 +51,7 @@ LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 2_000
 
 def _send(url: str, body: Any = None) -> bytes:
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=30) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=60) as answer:
         content: bytes = answer.read()
     return content
 
@@ -92,7 +92,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[
 
 def _scrape(url: str) -> bytes:
     """Once counts have been written to Redis, which is done behind."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while b"tallystick_redis_writes_total{" not in (text := _send(url)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return text

@@ -97,7 +97,7 @@ def _ask(url: str, body: bytes | None = None, **headers: str) -> tuple[int, Any,
     """Status, headers, JSON."""
     request = urllib.request.Request(url, body, {name.replace("_", "-"): value for name, value in headers.items()})
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, error.headers, json.load(error)

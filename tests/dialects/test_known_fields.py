@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.dialects.known_fields import MOST_NAMED, UNKNOWN
+from service.dialects.known_fields import MAX_NAMED, UNKNOWN
 from service.dialects.readers import READERS
 from service.errors import InvalidRequest
 from service.types import Prompt
@@ -97,4 +97,4 @@ def test_what_a_format_does_not_have_is_named_in_a_warning(dialect: str, body: A
 
 def test_a_long_conversation_does_not_make_a_long_list_of_warnings() -> None:
     messages = [{"role": "user", "content": "Hi", "timestamp": "12:00"}] * 1_000
-    assert len(read("openai.chat", {"messages": messages}).warnings) == MOST_NAMED
+    assert len(read("openai.chat", {"messages": messages}).warnings) == MAX_NAMED

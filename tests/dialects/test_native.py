@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service.api.schemas.count import BatchAnswer, CountAnswer
+from service.api.schemas.errors import ErrorAnswer
+from service.api.schemas.models import TokenizersAnswer
 from service.catalog import version
 from service.dialects import native
-from service.dialects.native_schema import BatchAnswer, CountAnswer, ErrorAnswer, TokenizersAnswer
 from service.errors import InvalidRequest, UnknownModel
 from tests.support.web import client_of, make_app
 

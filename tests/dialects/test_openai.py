@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.dialects.openai.endpoints import ENDPOINTS
+from service.dialects.openai.endpoints import COUNT
 from service.dialects.openai.errors import WIRE
 from service.dialects.readers import READERS
 from service.errors import InvalidRequest, RateLimited, ServiceError, TooLarge, Unauthorized, UnknownModel
@@ -339,7 +339,7 @@ async def test_the_official_sdk_counts_by_base_url_alone() -> None:
 
 def test_a_body_without_a_model_is_refused() -> None:
     with pytest.raises(InvalidRequest) as caught:
-        ENDPOINTS[0].read({"input": "Hi"}, {})
+        COUNT.read({"input": "Hi"}, {})
     assert caught.value.field == "model"
 
 

@@ -59,7 +59,7 @@ def test_the_names_of_rules_are_a_closed_set_that_says_the_platform() -> None:
     for row in FAMILIES:
         assert isinstance(row.rules, GooglePlatforms)
         for platform in ("gemini-api", "vertex"):
-            one = row.rules.on(platform)
+            one = row.rules.get_rules(platform)
             assert re.fullmatch(rf"gem(ini|ma)-[\w.-]+/{platform}", one.name)
             assert rules.setdefault(one.name, one) == one  # one name, one set of rules
     assert len(rules) > 20
@@ -68,5 +68,5 @@ def test_the_names_of_rules_are_a_closed_set_that_says_the_platform() -> None:
 def test_a_platform_that_is_not_named_is_the_gemini_api() -> None:
     rules = FAMILIES[0].rules
     assert isinstance(rules, GooglePlatforms)
-    assert rules.on(None) is rules.on("gemini-api") is rules.gemini_api
-    assert rules.on("vertex") is rules.vertex
+    assert rules.get_rules(None) is rules.get_rules("gemini-api") is rules.gemini_api
+    assert rules.get_rules("vertex") is rules.vertex

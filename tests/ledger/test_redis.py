@@ -9,7 +9,8 @@ import pytest
 
 from service.ledger.redis import FIELDS_AT_ONCE, RedisLedger
 from service.ledger.store import USAGE_COLUMNS, Account, Batch, StoreFailed, Sums
-from service.redis.client import open_redis, parse_redis_url
+from service.redis.client import open_redis
+from service.redis.url import parse_redis_url
 from tests.support.redis_server import FaultyProxy, RedisServer, redis_cluster, redis_server
 
 pytestmark = pytest.mark.redis

@@ -1,8 +1,8 @@
-"""A breaker opens at once, lets one probe through after a pause, and pauses longer the longer it fails."""
+"""A circuit breaker opens at once, allows one probe after a pause, and pauses longer after each failure."""
 
 from __future__ import annotations
 
-from service.redis.circuit_breaker import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, CircuitBreaker
+from service.redis.circuit_breaker import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, CircuitBreaker
 
 
 class Clock:
@@ -38,7 +38,7 @@ def test_pauses_double_up_to_a_bound_until_work_succeeds() -> None:
         pauses.append(clock.now - began)
         breaker.probed()
     assert pauses == [0.25, 0.5, 1, 2, 4, 8, 8, 8]
-    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
+    assert (pauses[0], pauses[-1]) == (FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS)
     breaker.succeeded()
     breaker.failed()
     clock.now += FIRST_PAUSE_SECONDS + 0.01

@@ -14,7 +14,7 @@ import splintr
 
 from service.families.base import Family
 from service.families.open_models import FAMILIES
-from service.renderers.plain import IMAGE_MOST, render
+from service.renderers.plain import MAX_IMAGE, render
 from service.types import (
     Document,
     Media,
@@ -256,8 +256,8 @@ def media(kind: str, **facts: object) -> Prompt:
     (media("image", data=png(560, 280)), 20 * 10 + 2),
     (media("image", size=(560, 280)), 20 * 10 + 2),
     (media("image", data=png(1, 1)), 64),
-    (media("image", size=(9_000, 9_000)), IMAGE_MOST),
-    (media("image", reference="https://example.org/a.png"), IMAGE_MOST),
+    (media("image", size=(9_000, 9_000)), MAX_IMAGE),
+    (media("image", reference="https://example.org/a.png"), MAX_IMAGE),
     (media("audio", data=wav(2.5)), 63),
     (media("audio", seconds=10.0), 250),
     (media("video", seconds=2.0), 600),

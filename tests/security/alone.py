@@ -7,16 +7,19 @@ were right; whatever is not ends in an exception.
 from __future__ import annotations
 
 import fcntl
-import re
 import socket
 import struct
 import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import httpx
 
-from service.app import ENDPOINTS
+from scripts.make_api_examples import FILES
 from tests.security.parser_fuzz import targets
 from tests.support.live import running_server
+from tests.support.routes import count_routes
 
 SIOCSIFFLAGS, UP = 0x8914, 1
 
@@ -44,10 +47,10 @@ def check_that_there_is_no_way_out() -> None:
 def ask_everything(client: httpx.Client) -> int:
     """How many answers were right: every example, every rich body, every page."""
     answers = 0
-    for endpoint in ENDPOINTS:
-        for path in (path for path in endpoint.paths if "tunedModels" not in path):
-            answer = client.post(re.sub(r"{[\w:]+}", "gemini-2.5-flash", path), json=endpoint.example[0])
-            assert answer.json() == endpoint.example[1], answer.text
+    for each in count_routes():
+        if "tunedModels" not in each.path:
+            answer = client.post(each.path, json=each.request)
+            assert answer.json() == each.response, answer.text
             answers += 1
     for target in targets():
         if "{" not in target.path:
@@ -71,8 +74,12 @@ def main() -> int:
     if "--namespace" in sys.argv:
         bring_up_loopback()
         check_that_there_is_no_way_out()
-    with running_server() as server, httpx.Client(base_url=server.url, timeout=60) as client:
-        print(ask_everything(client))
+    with tempfile.TemporaryDirectory() as folder:
+        files: dict[str, Any] = {name: Path(folder, name) for name in FILES}
+        for name, file in files.items():
+            file.write_text(FILES[name], encoding="utf-8")
+        with running_server(**files) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+            print(ask_everything(client))
     return 0
 
 

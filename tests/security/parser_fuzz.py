@@ -1,4 +1,4 @@
-"""Bodies changed at random, given to every operation as the routes give them: read, answered, worded.
+"""Bodies changed at random, given to every operation as the routes give them: read, answered, refused.
 
 Whatever comes, an operation answers or raises a ServiceError; the refusal names a place that the body has, and repeats
 nothing of what stood there. `python -m tests.security.parser_fuzz --seconds 60` goes on for as long as it is told
@@ -8,6 +8,8 @@ nothing of what stood there. `python -m tests.security.parser_fuzz --seconds 60`
 from __future__ import annotations
 
 import argparse
+import asyncio
+import atexit
 import base64
 import copy
 import json
@@ -19,23 +21,20 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI
 from pydantic_core import to_json
-from starlette.routing import Route
 
-from service.api.decision_rows import DECISIONS
-from service.api.decision_rows import examples as decision_examples
-from service.api.inspection_rows import INSPECTIONS
-from service.api.inspection_rows import examples as inspection_examples
-from service.api.routes import JsonRoute
-from service.api.usage_routes import EXAMPLES as USAGE_EXAMPLES
-from service.app import ENDPOINTS, create_app
+from service.api.context import open_context
+from service.api.routing import KeyedRoute
+from service.api.schemas.examples import get_example
+from service.app import create_app
 from service.dialects.json import read_json
-from service.dialects.native_schema import EXAMPLE_BATCH_BODY
 from service.errors import InvalidRequest, ServiceError
 from service.settings import Settings
 from service.types import Json
@@ -46,13 +45,35 @@ from tests.security.conformance import BUDGETS
 CANARY = "zq9canary"
 """In every string that a change writes; no refusal may have it."""
 
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """An operation, with bodies that it takes."""
 
-    path: str
-    route: JsonRoute
+    app: FastAPI
+    route: KeyedRoute
     bodies: tuple[Json, ...]
+
+    @property
+    def path(self) -> str:
+        return self.route.path
+
+    async def answer(self, raw: bytes) -> None:
+        """As the middleware has a request answered. Raises what the route raises."""
+        arriving = [{"type": "http.request", "body": raw, "more_body": False}]
+        scope: dict[str, Any] = {
+            "type": "http", "app": self.app, "method": "POST", "path": self.path, "root_path": "", "query_string": b"",
+            "headers": [], "path_params": dict(PARAMS),
+        }
+        open_context(scope)
+
+        async def receive() -> Any:
+            return arriving.pop()
+
+        async def send(message: Any) -> None:
+            assert message.get("status", 200) == 200
+
+        await self.route.app(scope, receive, send)
 
 
 @cache
@@ -62,29 +83,28 @@ def targets() -> tuple[Target, ...]:
         file = Path(folder, "budgets.toml")
         file.write_text(BUDGETS)
         app = create_app(Settings(budgets_file=file, warm=()))
-    bodies: dict[str, list[Json]] = {}
-    for endpoint in ENDPOINTS:
-        for path in endpoint.paths:
-            bodies[path] = [endpoint.example[0], *RICH.get(endpoint.wire, ())]
-    bodies["/tokenize"].append(CHAT)
-    bodies["/utils/token_counter"] += [CHAT, {"model": "gemini-2.5-flash", **RICH["google"][0]}]
     native = [*native_bodies(), {"tokenizer": "gemma3", "texts": ["a", "b"]}]
-    bodies["/v1/countTokens"] += native
-    bodies["/v1/countTokens:batch"] = [EXAMPLE_BATCH_BODY, {"items": native}]
-    bodies["/v1/usage"] = [USAGE_EXAMPLES["bill"]]
-    bodies |= {row.path: [decision_examples()[row.name]["request"]] for row in DECISIONS if row.body is not None}
-    bodies["/v1/truncate"].append({"model": "gpt-4o", "max_tokens": 50_000, "request": CHAT})
-    bodies |= {row.path: [inspection_examples()[row.name]["request"]] for row in INSPECTIONS}
-    found = [
-        Target(route.path, route.app.app, tuple(bodies[route.path]))  # type: ignore[attr-defined]
-        for route in app.routes if isinstance(route, Route) and isinstance(getattr(route.app, "app", None), JsonRoute)
-    ]
-    found += [
-        Target(route.path, route.app.app.taking, tuple(bodies[route.path]))  # type: ignore[attr-defined]
-        for route in app.routes if isinstance(route, Route) and hasattr(getattr(route.app, "app", None), "taking")
-    ]
-    assert bodies.keys() == {target.path for target in found}
+    more: dict[str, list[Json]] = {
+        "/tokenize": [CHAT], "/utils/token_counter": [CHAT, {"model": "gemini-2.5-flash", **RICH["google"][0]}],
+        "/v1/countTokens": native, "/v1/countTokens:batch": [{"items": native}],
+        "/v1/truncate": [{"model": "gpt-4o", "max_tokens": 50_000, "request": CHAT}],
+    }
+    found = []
+    for route in app.state.pipeline.routes.routes:
+        if route.body_field is not None:
+            rich = RICH.get(route.dialect.name, ())
+            bodies = (get_example(route.operation_id or "").request, *rich, *more.pop(route.path, ()))
+            found.append(Target(app, route, bodies))
+    assert not more
     return tuple(found)
+
+
+@cache
+def loop() -> asyncio.Runner:
+    """The event loop that all attempts share."""
+    runner = asyncio.Runner()
+    atexit.register(runner.close)
+    return runner
 
 
 # ---------------------------------------------------------------- changes
@@ -185,16 +205,16 @@ PARAMS = {"model": "gemini-2.5-flash", "name": "team-a", "project": "p", "locati
 def check(target: Target, raw: bytes) -> str:
     """How it ended: `answered`, or the code of the refusal. Raises AssertionError for a refusal that says too much or
     names no place, and whatever else an operation raises."""
-    operation = target.route.operation
     value: Json = None
     try:
-        value, warnings = read_json(raw)
-        operation.answer(operation.read(value, PARAMS, warnings))
+        with suppress(ServiceError):
+            value, _ = read_json(raw)
+        loop().run(target.answer(raw))
     except ServiceError as refusal:
         error = refusal
     else:
         return "answered"
-    _, body = target.route.wire.error(error, "r1")
+    _, body = target.route.dialect.error(error, "r1")
     assert CANARY not in to_json(body).decode(), f"the refusal repeats what was sent: {error.message}"
     assert error.status < 500, error.message
     if isinstance(value, dict) and isinstance(error, InvalidRequest):

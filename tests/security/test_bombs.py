@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from service.media.allowance import file_allowance
 from service.media.documents import file_text, read_pdf
 from service.media.images import image_size
+from service.media.time_limit import limit_file_time
 from service.types import Media
 from tests.media.media_files import pdf_of, png, zipped
 
@@ -207,7 +207,7 @@ def _peak_megabytes() -> float:
 @pytest.mark.parametrize("name", sorted(PDFS))
 def test_a_pdf_that_costs_more_than_it_weighs_ends_in_time(name: str) -> None:
     data = PDFS[name]()
-    with Cost() as cost, file_allowance(SECONDS):
+    with Cost() as cost, limit_file_time(SECONDS):
         read = read_pdf(data)
     assert cost.seconds < 2 * SECONDS + 1
     assert cost.megabytes < MEGABYTES

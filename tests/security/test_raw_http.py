@@ -140,7 +140,7 @@ def talk(server: LiveServer, data: bytes, answers: int = 1) -> bytes:
     """All that it answers until it closes, or says nothing more after so many answers."""
     url = httpx.URL(server.url)
     received = b""
-    with socket.create_connection((url.host, url.port), timeout=20) as connection:
+    with socket.create_connection((url.host, url.port), timeout=60) as connection:
         try:
             connection.sendall(data)
             while piece := connection.recv(65_536):
@@ -179,7 +179,7 @@ def test_the_body_of_an_offer_is_never_a_request_however_it_comes(server: LiveSe
     body = BODY if framing == LENGTH else CHUNKS
     whole = post(OFFER + framing, body)
     for cut in (len(whole) - len(body), len(whole) - 10, 30):
-        with socket.create_connection((url.host, url.port), timeout=20) as connection:
+        with socket.create_connection((url.host, url.port), timeout=60) as connection:
             connection.sendall(whole[:cut])
             connection.settimeout(0.2)
             with pytest.raises(TimeoutError):

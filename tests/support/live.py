@@ -38,7 +38,7 @@ class LiveServer:
     def is_ready(self) -> bool:
         """Raises RuntimeError where it never will be."""
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=10) as answer:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=60) as answer:
                 return bool(answer.status == 200)
         except urllib.error.HTTPError as error:
             report = json.load(error)

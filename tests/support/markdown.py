@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +28,14 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A command with what it prints; `output` is empty where the page does not show it."""
+
+    command: str
+    output: str
+
+
+@dataclass(frozen=True)
 class Section:
     """What stands below one heading, up to the next. `prose` is without code blocks and tables."""
 
@@ -43,6 +53,31 @@ def read(path: Path) -> str:
 
 def blocks(text: str) -> list[Block]:
     return [Block(*match) for match in _FENCED.findall(text)]
+
+
+def examples(text: str) -> list[Example]:
+    """The commands of all `console` blocks, in order."""
+    return [example for block in blocks(text) if block.language == "console" for example in _examples(block.content)]
+
+
+def _examples(content: str) -> Iterator[Example]:
+    """A command begins with `$ `, and goes on while a quotation is open or its line ends with a backslash."""
+    lines = content.splitlines(keepends=True)
+    while lines:
+        command = lines.pop(0).removeprefix("$ ")
+        while not _is_whole(command):
+            command += lines.pop(0)
+        end = next((i for i, line in enumerate(lines) if line.startswith("$ ")), len(lines))
+        output, lines = "".join(lines[:end]), lines[end:]
+        yield Example(command.rstrip("\n"), output)
+
+
+def _is_whole(command: str) -> bool:
+    try:
+        shlex.split(command)
+    except ValueError:  # an open quotation
+        return False
+    return not command.endswith("\\\n")
 
 
 def sections(text: str) -> list[Section]:

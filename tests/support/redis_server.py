@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import redis
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 def free_port() -> int:

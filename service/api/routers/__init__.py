@@ -8,6 +8,7 @@ from service.api.routers import (
     budgets,
     cost,
     count,
+    docs,
     health,
     models,
     playground,
@@ -19,5 +20,5 @@ from service.api.routers import (
 
 ROUTERS: tuple[APIRouter, ...] = (
     count.router, *providers.ROUTERS, cost.router, text.router, tokenize.router, models.router, budgets.router,
-    usage.router, health.router, playground.router,
+    usage.router, health.router, docs.router, playground.router,
 )

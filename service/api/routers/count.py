@@ -21,7 +21,7 @@ router = APIRouter(
     "/v1/countTokens", operation_id="count_tokens", response_model=CountAnswer,
     summary="Count the input tokens of a text, several texts or a whole request",
 )
-@raw(Count(native.COUNT, takes_text=True), native.WIRE)
+@raw(Count(native.COUNT, takes_text=True))
 def count_tokens(body: CountBody) -> None:
     """Give exactly one of `text`, `texts` and `request`, and say what to count for: `model`, `tokenizer` or `provider`.
     A `text/plain` body is the text itself; the other fields are then in the query."""
@@ -31,6 +31,6 @@ def count_tokens(body: CountBody) -> None:
     "/v1/countTokens:batch", operation_id="count_tokens_batch", response_model=BatchAnswer,
     summary="Count up to 1,000 things in one call",
 )
-@raw(CountBatch(), native.WIRE)
+@raw(CountBatch())
 def count_tokens_batch(body: BatchBody) -> None:
     """Results stand in the order of the items. An item that cannot be counted has its error in its place."""

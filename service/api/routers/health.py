@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header
 from prometheus_client.exposition import choose_encoder
 from pydantic_core import to_json
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from service.api.auth import needs
 from service.api.routing import ServiceRoute, Shared
@@ -40,7 +40,8 @@ async def readyz(services: Shared) -> Response:
 
 
 @router.get(
-    "/metrics", operation_id="metrics", response_class=PlainTextResponse, summary="Prometheus metrics"
+    "/metrics", operation_id="metrics", response_class=Response, summary="Prometheus metrics",
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def metrics(services: Shared, accept: Annotated[str, Header(include_in_schema=False)] = "") -> Response:
     """In the Prometheus text format, or in OpenMetrics where Accept asks for it."""

@@ -48,7 +48,7 @@ class ContextUse(Answer):
 
 
 class AccuracyClass(Answer):
-    """The rule set that rendered a request and its main feature; see the accuracy table in the README."""
+    """The rule set that rendered a request and its main feature; see the table in docs/accuracy.md."""
 
     rules: str
     feature: Feature

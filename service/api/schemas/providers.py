@@ -58,7 +58,9 @@ class AnthropicCountBody(_OpenBody):
     messages: list[AnthropicMessage] | AnthropicMessage
     system: str | list[str | JsonObject] | JsonObject | None = Field(None, description="The system prompt.")
     tools: Objects | None = Field(None, description="Tool definitions: the caller's own and the provider's.")
-    tool_choice: JsonObject | Literal["auto", "any", "tool", "none"] | None = None
+    tool_choice: JsonObject | str | None = Field(
+        None, description="As Anthropic's SDK sends it, or its type alone: auto, any, tool or none."
+    )
     thinking: AnthropicThinking | None = None
     output_config: JsonObject | None = Field(None, description="format is the schema of the answer.")
 

@@ -63,11 +63,11 @@ class _Period(BaseModel):
 
     model_config = ConfigDict(frozen=True, validate_by_name=True, validate_by_alias=True)
 
-    start: str | None = Field(
+    start: str | Absent = Field(
         None, alias="from",
         description="Begin, a date or an instant (ISO 8601); in time_zone unless it says. The day's begin when absent.",
     )
-    end: str | None = Field(
+    end: str | Absent = Field(
         None, alias="to",
         description="End, which is not part of it; in time_zone unless it says. Now when absent.",
     )
@@ -79,14 +79,14 @@ class _Period(BaseModel):
 class UsageQuery(_Period):
     """Which part of the ledger, and how it is summed."""
 
-    group_by: str | None = Field(
+    group_by: str | Absent = Field(
         None,
         description="Any of hour or day, model, project, separated by commas. day when absent (for prometheus, model "
         "and project); empty for one sum.",
     )
-    project: str | None = Field(None, description="Of this project alone.")
-    model: str | None = Field(None, description="Of this model alone (its canonical id).")
-    format: str | None = Field(
+    project: str | Absent = Field(None, description="Of this project alone.")
+    model: str | Absent = Field(None, description="Of this model alone (its canonical id).")
+    format: str | Absent = Field(
         None, json_schema_extra={"enum": ["json", "csv", "prometheus"]},
         description="json, csv or prometheus (gauges to be scraped); json, or csv where Accept says so, when absent.",
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service.dialects.endpoints import STRING, Wire, schema_object
+from service.dialects.endpoints import Wire
 from service.errors import ServiceError
 from service.types import Json
 
 OVERLOADED = 529
-"""Anthropic's own status for a service that is too busy; its SDKs retry it like a 503."""
+"""Anthropic's own status for a service that is too busy. Its SDKs retry after it as after a 503."""
 
 _ERROR_TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
@@ -23,15 +23,10 @@ _ERROR_TYPES: Mapping[int, str] = {
 }
 
 
-def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     status = OVERLOADED if error.code == "overloaded" else error.status
     kind = _ERROR_TYPES.get(status) or ("invalid_request_error" if status < 500 else "api_error")
     return status, {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": request_id}
 
 
-_ERROR_SCHEMA = schema_object({
-    "type": {"const": "error"}, "request_id": STRING,
-    "error": schema_object({"type": {"enum": [*_ERROR_TYPES.values(), "api_error"]}, "message": STRING}),
-})
-
-WIRE = Wire("anthropic", _error, _ERROR_SCHEMA, busy=(503, OVERLOADED))
+WIRE = Wire("anthropic", make_error, busy=(503, OVERLOADED))

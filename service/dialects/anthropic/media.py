@@ -18,7 +18,7 @@ from service.errors import InvalidRequest
 from service.types import Media
 
 
-def cites(block: Object) -> bool:
+def has_citations(block: Object) -> bool:
     citations = block.get("citations")
     return isinstance(citations, dict) and citations.get("enabled") is True
 
@@ -31,7 +31,7 @@ def read_media(kind: str, block: Object, path: str) -> Media:
     if source.get("data") is not None:
         facts = read_media_data(source["data"], join(at, "data"))
     else:
-        reference, where = _reference(source, at)
+        reference, where = _find_reference(source, at)
         inline = split_data_url(reference)
         mime = inline[0] if inline else mime
         facts = {"data": decode_base64(inline[1], where)} if inline else {"reference": reference}
@@ -39,14 +39,14 @@ def read_media(kind: str, block: Object, path: str) -> Media:
         facts |= {
             "title": optional_text(block.get("title"), join(path, "title")) or None,
             "context": optional_text(block.get("context"), join(path, "context")) or None,
-            "citations": cites(block),
+            "citations": has_citations(block),
         }
         mime = mime or "application/pdf"
     return Media("image" if kind == "image" else "document", mime or "image/*", path=path, **facts)
 
 
-def _reference(source: Object, path: str) -> tuple[str, str]:
-    """The URL or file id of a source, which is never fetched, and its path."""
+def _find_reference(source: Object, path: str) -> tuple[str, str]:
+    """The URL or file id of a source, and its path. It is never fetched."""
     for key in ("url", "file_id"):
         if source.get(key) is not None:
             return as_text(source[key], join(path, key)), join(path, key)

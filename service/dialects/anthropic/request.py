@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from service.dialects.anthropic.blocks import Conversation, read_blocks
+from service.dialects.anthropic.blocks import ToolContext, read_blocks
 from service.dialects.anthropic.tools import read_tool
 from service.dialects.fields import as_object, as_text, each, join, optional_text
 from service.dialects.known_fields import (
     MESSAGES,
     MESSAGES_MESSAGE,
-    need,
+    require_field,
     unknown_fields,
     unknown_in_each,
     unknown_in_texts,
@@ -22,13 +22,14 @@ from service.types import Json, Message, OutputFormat, Prompt, Role, Text, ToolC
 DIALECT = "anthropic.messages"
 
 SHORT = frozenset({"model", "messages", "max_tokens", "stream"})
-"""Fields of many requests, and of what is new in one: looking for all others takes longer than reading a message."""
+"""A request with these fields alone is read on a shorter path, since looking for all other fields takes longer than
+reading a message."""
 
 def read_messages(value: Json, path: str = "") -> Prompt:
     """The prompt of a body of POST /v1/messages or its count_tokens. Raises InvalidRequest naming the JSON path.
 
-    Fields that are not billed (max_tokens, metadata, stream, cache_control, ...) are left out, unknown ones with a
-    warning.
+    Fields that are not billed (max_tokens, metadata, stream, cache_control, ...) are left out. Unknown fields are left
+    out with a warning.
     """
     body = as_object(value, path)
     at = join(path, "messages")
@@ -36,23 +37,23 @@ def read_messages(value: Json, path: str = "") -> Prompt:
         raise InvalidRequest(f"{at} is missing: a Messages request holds messages.", field=at)
     said = [*each(body["messages"], at)]
     if body.keys() <= SHORT:
-        seen = Conversation()
-        messages = tuple([_message(item, where, seen) for item, where in said])
+        known = ToolContext()
+        messages = tuple([_read_message(item, where, known) for item, where in said])
         return Prompt(messages, dialect=DIALECT, warnings=_unknown_in_messages(said))
     defined = each(body.get("tools"), join(path, "tools"))
     tools = tuple(read_tool(as_object(item, where), where) for item, where in defined)
-    seen = Conversation({tool.name: tool for tool in tools})
+    known = ToolContext({tool.name: tool for tool in tools})
     return Prompt(
-        tuple([_message(item, where, seen) for item, where in said]),
-        system=read_blocks(body.get("system"), join(path, "system"), seen),
+        tuple([_read_message(item, where, known) for item, where in said]),
+        system=read_blocks(body.get("system"), join(path, "system"), known),
         tools=tools,
-        tool_choice=_tool_choice(body.get("tool_choice"), join(path, "tool_choice")),
-        output=_output(body, path),
-        thinking=_thinking(body.get("thinking"), join(path, "thinking")),
+        tool_choice=_read_tool_choice(body.get("tool_choice"), join(path, "tool_choice")),
+        output=_read_output(body, path),
+        thinking=_read_thinking(body.get("thinking"), join(path, "thinking")),
         dialect=DIALECT,
-        options=_options(body, path),
+        options=_read_options(body, path),
         warnings=(
-            *_warnings(body, path), *unknown_fields(body, MESSAGES, path), *_unknown_in_messages(said),
+            *_warn_of_context_edits(body, path), *unknown_fields(body, MESSAGES, path), *_unknown_in_messages(said),
         ),
     )
 
@@ -68,7 +69,7 @@ _ROLES: Mapping[str, Role] = {
 }
 
 
-def _message(value: Json, path: str, seen: Conversation) -> Message:
+def _read_message(value: Json, path: str, known: ToolContext) -> Message:
     message = as_object(value, path)
     given = message.get("role")
     role = _ROLES.get(given) if isinstance(given, str) else None
@@ -79,8 +80,8 @@ def _message(value: Json, path: str, seen: Conversation) -> Message:
     content = message.get("content")
     if type(content) is str:  # most are
         return Message(role, (Text(content, f"{path}.content"),), path=path)
-    need(message, "content", path, "it holds what the message says")
-    return Message(role, read_blocks(content, f"{path}.content", seen), path=path)
+    require_field(message, "content", path, "it holds what the message says")
+    return Message(role, read_blocks(content, f"{path}.content", known), path=path)
 
 
 MODES: Mapping[str, Literal["auto", "none", "required", "named"]] = {
@@ -88,7 +89,7 @@ MODES: Mapping[str, Literal["auto", "none", "required", "named"]] = {
 }
 
 
-def _tool_choice(value: Json, path: str) -> ToolChoice:
+def _read_tool_choice(value: Json, path: str) -> ToolChoice:
     if value is None:
         return ToolChoice()
     choice = {"type": value} if isinstance(value, str) else as_object(value, path)
@@ -101,8 +102,8 @@ def _tool_choice(value: Json, path: str) -> ToolChoice:
     return ToolChoice(mode, name if mode == "named" else None, None if single is None else not single)
 
 
-def _output(body: Mapping[str, Json], path: str) -> OutputFormat | None:
-    """`output_config.format`, or the beta's `output_format` of 2025."""
+def _read_output(body: Mapping[str, Json], path: str) -> OutputFormat | None:
+    """The output format: `output_config.format`, or `output_format` of the beta of 2025."""
     at = join(path, "output_config")
     config = body.get("output_config")
     form = None if config is None else as_object(config, at).get("format")
@@ -122,7 +123,7 @@ THINKING: Mapping[str, Literal["enabled", "adaptive", "disabled"]] = {
 }
 
 
-def _thinking(value: Json, path: str) -> Literal["enabled", "adaptive", "disabled"] | None:
+def _read_thinking(value: Json, path: str) -> Literal["enabled", "adaptive", "disabled"] | None:
     if value is None:
         return None
     at = join(path, "type")
@@ -132,8 +133,9 @@ def _thinking(value: Json, path: str) -> Literal["enabled", "adaptive", "disable
     return kind
 
 
-def _options(body: Mapping[str, Json], path: str) -> dict[str, Json]:
-    """What only Anthropic bills: `task_budget` in tokens, and the names of the MCP servers whose tools it fetches."""
+def _read_options(body: Mapping[str, Json], path: str) -> dict[str, Json]:
+    """What only Anthropic bills: `task_budget` in tokens, and the JSON paths of the MCP servers whose tools it fetches.
+    """
     options: dict[str, Json] = {}
     config = body.get("output_config")
     budget = config.get("task_budget") if isinstance(config, dict) else None
@@ -153,8 +155,8 @@ def _options(body: Mapping[str, Json], path: str) -> dict[str, Json]:
 
 
 CONTEXT_EDITS = "context_edits_not_applied"
-"""Code of the warning that edits were asked for: the count is of the conversation as sent."""
+"""Code of the warning that context edits were asked for. The count is that of the conversation as it was sent."""
 
 
-def _warnings(body: Mapping[str, Json], path: str) -> tuple[Warned, ...]:
+def _warn_of_context_edits(body: Mapping[str, Json], path: str) -> tuple[Warned, ...]:
     return () if body.get("context_management") is None else (Warned(CONTEXT_EDITS, join(path, "context_management")),)

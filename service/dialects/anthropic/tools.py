@@ -7,7 +7,7 @@ from service.types import Tool
 
 
 def read_tool(item: Object, path: str) -> Tool:
-    """A tool definition: the caller's own (`type` absent or custom), or one that the provider defines."""
+    """A tool definition: one of the caller (`type` absent or custom), or a tool that the provider defines."""
     kind = optional_text(item.get("type"), join(path, "type"))
     name = optional_text(item.get("name"), join(path, "name"))
     deferred = item.get("defer_loading") is True

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
-from service.dialects.endpoints import NULL, OBJECT, OBJECTS, STRING, Endpoint, any_of
+from service.dialects.endpoints import Endpoint
+from service.dialects.google.errors import WIRE
 from service.dialects.google.request import read_generate_content
 from service.types import CountRequest, Json, TokenCount
 
@@ -20,12 +20,12 @@ def _count_request(platform: str) -> Callable[[Json, Mapping[str, str]], CountRe
 
 
 def _tuned_request(body: Json, params: Mapping[str, str]) -> CountRequest:
-    """A tuned model is named by its owner: the catalog file may say which base it has."""
+    """The request to a tuned model. Its owner chose its name; the catalog file may say which base model it has."""
     return _count_request("gemini-api")(body, {"model": f"tunedModels/{params['model']}"})
 
 
 def answer(count: TokenCount) -> Json:
-    """A CountTokensResponse: the total, and its split by modality (none for 0 tokens)."""
+    """A CountTokensResponse: the total, and the tokens by modality. A modality with 0 tokens is left out."""
     media = dict(count.modalities)
     unsplit = count.details.get("media", 0) - sum(media.values())
     rows = {"TEXT": count.input_tokens - count.details.get("media", 0) + media.pop("TEXT", 0), **media}
@@ -34,82 +34,6 @@ def answer(count: TokenCount) -> Json:
     return {"totalTokens": count.input_tokens, "promptTokensDetails": details}
 
 
-_EXAMPLE_BODY: Json = {
-    "contents": [{"role": "user", "parts": [{"text": "The quick brown fox jumps over the lazy dog."}]}],
-    "systemInstruction": {"role": "user", "parts": [{"text": "Answer briefly."}]},
-}
-
-
-def _example(tokens: int) -> tuple[Json, Json]:
-    """The example for gemini-2.5-flash: 13 tokens of text, and on the Gemini API one for each of two roles."""
-    return _EXAMPLE_BODY, {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
-
-
-
-_CONTENT_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "role": {"type": ["string", "null"]},
-        "parts": any_of(STRING, {"type": "array", "items": any_of(STRING, OBJECT)}, OBJECT, NULL),
-    },
-}
-_CONTENTS = any_of(STRING, {"type": "array", "items": any_of(STRING, _CONTENT_SCHEMA)}, _CONTENT_SCHEMA)
-_REQUEST_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "contents": any_of(_CONTENTS, NULL),
-        "systemInstruction": any_of(_CONTENTS, NULL),
-        "tools": OBJECTS,
-        "toolConfig": any_of(OBJECT, NULL),
-        "generationConfig": any_of(OBJECT, NULL),
-        "generateContentRequest": {
-            **any_of(OBJECT, NULL),
-            "description": "A whole generateContent request; then contents beside it are ignored.",
-        },
-    },
-}
-_RESPONSE_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["totalTokens"],
-    "properties": {
-        "totalTokens": {"type": "integer"},
-        "promptTokensDetails": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"modality": {"type": "string"}, "tokenCount": {"type": "integer"}},
-            },
-        },
-    },
-}
-
-_PUBLISHER = "publishers/{publisher}/models/{model}:countTokens"
-
-
-def _endpoint(
-    name: str, summary: str, paths: tuple[str, ...], read: Callable[[Json, Mapping[str, str]], CountRequest],
-    tokens: int = 15,
-) -> Endpoint:
-    return Endpoint(name, paths, summary, read, answer, _example(tokens), _REQUEST_SCHEMA, _RESPONSE_SCHEMA, "google")
-
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    _endpoint(
-        "gemini_count_tokens", "Gemini API: count the tokens of a generateContent request",
-        ("/v1beta/models/{model:path}:countTokens", "/v1/models/{model:path}:countTokens"),
-        _count_request("gemini-api"),
-    ),
-    _endpoint(
-        "gemini_tuned_count_tokens", "Gemini API: count the tokens of a request to a tuned model",
-        ("/v1beta/tunedModels/{model}:countTokens", "/v1/tunedModels/{model}:countTokens"), _tuned_request,
-    ),
-    _endpoint(
-        "vertex_count_tokens", "Vertex AI: count the tokens of a generateContent request",
-        tuple(
-            f"/{version}/{scope}{_PUBLISHER}"
-            for version in ("v1beta1", "v1")
-            for scope in ("projects/{project}/locations/{location}/", "")
-        ),
-        _count_request("vertex"), tokens=13,
-    ),
-)
+GEMINI = Endpoint(WIRE, _count_request("gemini-api"), answer)
+TUNED = Endpoint(WIRE, _tuned_request, answer)
+VERTEX = Endpoint(WIRE, _count_request("vertex"), answer)

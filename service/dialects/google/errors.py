@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service.dialects.endpoints import STRING, Wire, schema_object
+from service.dialects.endpoints import Wire
 from service.errors import ServiceError
 from service.types import Json
 
@@ -16,8 +16,8 @@ _STATUSES: Mapping[int, str] = {
 _DETAIL = "type.googleapis.com/google.rpc."
 
 
-def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
-    """Google's envelope, with the details its clients read: the field, when to retry, the request."""
+def make_error(error: ServiceError, request_id: str) -> tuple[int, Json]:
+    """Google's error envelope, with the details that its clients read: the field, when to retry, the request id."""
     details: list[Json] = []
     if error.field:
         violation = {"field": error.field, "description": error.message}
@@ -31,10 +31,4 @@ def _error(error: ServiceError, request_id: str) -> tuple[int, Json]:
     return error.status, {"error": body}
 
 
-_ERROR_SCHEMA = schema_object({"error": schema_object({
-    "code": {"type": "integer"}, "message": STRING,
-    "status": {"enum": [*dict.fromkeys(_STATUSES.values()), "INTERNAL"]},
-    "details": {"type": "array", "items": schema_object({"@type": STRING})},
-})})
-
-WIRE = Wire("google", _error, _ERROR_SCHEMA)
+WIRE = Wire("google", make_error)

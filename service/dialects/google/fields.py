@@ -1,4 +1,5 @@
-"""Reading single fields of Google's wire, whose names come in camelCase and snake_case and whose enums as numbers."""
+"""Reading single fields of Google requests. Their names may be in camelCase or snake_case, their enums may be numbers.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +16,29 @@ _UNDERLINE = re.compile(r"_([a-z0-9])")
 
 
 @lru_cache(256)
-def snake(name: str) -> str:
+def to_snake_case(name: str) -> str:
     """`fileUri` -> `file_uri`."""
     return _CAPITAL.sub(lambda found: "_" + found.group().lower(), name)
 
 
-def camel(name: str) -> str:
-    """`file_uri` -> `fileUri`; what is camelCase already stays."""
+def to_camel_case(name: str) -> str:
+    """`file_uri` -> `fileUri`. A name in camelCase stays as it is."""
     return _UNDERLINE.sub(lambda found: found.group(1).upper(), name)
 
 
-def field(body: Mapping[str, Json], path: str, name: str) -> tuple[Json, str]:
-    """The value of a field and its path, under either spelling; (None, path) where it is absent or null."""
+def find_field(body: Mapping[str, Json], path: str, name: str) -> tuple[Json, str]:
+    """The value of a field and its path, by its name in either spelling. (None, path) where it is absent or null."""
     if body.get(name) is not None:
         return body[name], join(path, name)
-    other = snake(name)
+    other = to_snake_case(name)
     return body.get(other), join(path, other if other in body else name)
 
 
-def enum_name(value: Json, names: tuple[str, ...], path: str) -> str:
-    """The name of an enum value given by name (any case) or number; "" for null or a number beyond `names`."""
+def as_enum_name(value: Json, names: tuple[str, ...], path: str) -> str:
+    """The name of an enum value, which is given by its name in any case or by its number.
+
+    "" for null, and for a number beyond `names`.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
@@ -44,8 +48,8 @@ def enum_name(value: Json, names: tuple[str, ...], path: str) -> str:
     raise wrong_type(path, "a string", value)
 
 
-def number(value: Json, path: str) -> float | None:
-    """A number from 0 to 1e9, None for null. Raises InvalidRequest naming `path`."""
+def as_number(value: Json, path: str) -> float | None:
+    """A number from 0 to 1e9, or None for null. Raises InvalidRequest naming `path`."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1e9:
@@ -56,14 +60,14 @@ def number(value: Json, path: str) -> float | None:
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s?")
 
 
-def duration(value: Json, path: str) -> float | None:
-    """Seconds of a Duration: `"1.5s"`, a number, or `{"seconds": 1, "nanos": 500000000}`; None for null."""
+def as_seconds(value: Json, path: str) -> float | None:
+    """Seconds of a Duration: `"1.5s"`, a number, or `{"seconds": 1, "nanos": 500000000}`. None for null."""
     if isinstance(value, str):
         found = _DURATION.fullmatch(value.strip())
         if not found:
             raise InvalidRequest(f"{path} must be a duration in seconds, such as 1.5s.", field=path)
         return float(found[1])
     if isinstance(value, dict):
-        whole = number(value.get("seconds"), join(path, "seconds"))
-        return (whole or 0.0) + (number(value.get("nanos"), join(path, "nanos")) or 0.0) / 1e9
-    return number(value, path)
+        whole = as_number(value.get("seconds"), join(path, "seconds"))
+        return (whole or 0.0) + (as_number(value.get("nanos"), join(path, "nanos")) or 0.0) / 1e9
+    return as_number(value, path)

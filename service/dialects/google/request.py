@@ -1,7 +1,7 @@
 """Reading a body of Google's generateContent or countTokens, of the Gemini API and of Vertex AI.
 
-Fields may be in camelCase or snake_case, enums names or numbers, one object may stand where a list is usual, and
-strings may stand for contents and parts: the SDKs accept all of it, and real traffic has it.
+Names of fields may be in camelCase or snake_case, and enums may be names or numbers. One object may stand where a list
+is usual, and a string may stand for contents or parts. The SDKs accept all of this, and real requests have it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from service.dialects.fields import as_object, each, optional_text
-from service.dialects.google.fields import enum_name, field, snake
+from service.dialects.google.fields import as_enum_name, find_field, to_snake_case
 from service.dialects.google.parts import RESOLUTIONS, read_contents, read_system
 from service.dialects.google.tools import read_tool_choice, read_tools
 from service.dialects.known_fields import CONTENT, GENERATE_CONTENT, unknown_fields, unknown_in_each
@@ -24,41 +24,41 @@ Fields = tuple[Mapping[str, Json], str]
 
 
 def read_generate_content(value: Json, path: str = "") -> Prompt:
-    """The prompt of a body, itself or under `generateContentRequest`. Raises InvalidRequest naming the JSON path."""
+    """The prompt of a body, or of the `generateContentRequest` in it. Raises InvalidRequest naming the JSON path."""
     body = as_object(value, path)
-    inner, inner_path = field(body, path, "generateContentRequest")
+    inner, inner_path = find_field(body, path, "generateContentRequest")
     if inner is not None:
         body, path = as_object(inner, inner_path), inner_path
-    config, config_path = field(body, path, "config")  # the SDKs' own argument, which some callers send as it is
+    config, config_path = find_field(body, path, "config")  # an argument of the SDKs that some callers send as it is
     places: tuple[Fields, ...] = ((body, path),)
     if isinstance(config, dict):
         places = (*places, (config, config_path))
-    generation, generation_path = _find(places, "generationConfig")
+    generation, generation_path = _find_field(places, "generationConfig")
     if generation is not None:
         generation_places: tuple[Fields, ...] = ((as_object(generation, generation_path), generation_path),)
     else:
         generation_places = places[1:]
-    system, system_role_given = read_system(*_find(places, "systemInstruction"))
-    contents, contents_path = field(body, path, "contents")
+    system, system_role_given = read_system(*_find_field(places, "systemInstruction"))
+    contents, contents_path = find_field(body, path, "contents")
     prompt = Prompt(
         messages=read_contents(contents, contents_path),
         system=system,
         system_role_given=system_role_given,
-        tools=read_tools(*_find(places, "tools")),
-        tool_choice=read_tool_choice(*_find(places, "toolConfig")),
-        output=_output(generation_places),
-        thinking=_thinking(*_find(generation_places, "thinkingConfig")),
+        tools=read_tools(*_find_field(places, "tools")),
+        tool_choice=read_tool_choice(*_find_field(places, "toolConfig")),
+        output=_read_output(generation_places),
+        thinking=_read_thinking(*_find_field(generation_places, "thinkingConfig")),
         dialect=DIALECT,
-        options=_options(places, generation_places),
+        options=_read_options(places, generation_places),
         warnings=(*unknown_fields(body, _FIELDS, path), *_unknown_in_contents(contents, contents_path)),
     )
     if "contents" not in body and not (prompt.system or prompt.tools or "cached_content" in prompt.options):
         message = f"{contents_path} is missing: a generateContent request holds contents."
-        raise InvalidRequest(message, field=contents_path)  # a body in another format would count 0
+        raise InvalidRequest(message, field=contents_path)  # else a body in another format would count 0
     return prompt
 
 
-_FIELDS = GENERATE_CONTENT | {snake(name) for name in GENERATE_CONTENT}
+_FIELDS = GENERATE_CONTENT | {to_snake_case(name) for name in GENERATE_CONTENT}
 
 
 def _unknown_in_contents(contents: Json, path: str) -> Iterator[Warned]:
@@ -67,39 +67,39 @@ def _unknown_in_contents(contents: Json, path: str) -> Iterator[Warned]:
     return unknown_in_each(whole, CONTENT)
 
 
-def _find(places: tuple[Fields, ...], name: str) -> tuple[Json, str]:
-    """A field from the first of the objects that has it."""
+def _find_field(places: tuple[Fields, ...], name: str) -> tuple[Json, str]:
+    """A field and its path, from the first of the objects that has it."""
     for body, path in places:
-        value, at = field(body, path, name)
+        value, at = find_field(body, path, name)
         if value is not None:
             return value, at
     return None, name
 
 
-def _options(places: tuple[Fields, ...], generation: tuple[Fields, ...]) -> dict[str, Json]:
+def _read_options(places: tuple[Fields, ...], generation: tuple[Fields, ...]) -> dict[str, Json]:
     options: dict[str, Json] = {}
-    level, level_at = _find(generation, "mediaResolution")
-    resolution = enum_name(level, RESOLUTIONS, level_at)
+    level, level_at = _find_field(generation, "mediaResolution")
+    resolution = as_enum_name(level, RESOLUTIONS, level_at)
     if resolution:
         options["media_resolution"] = resolution
-    cached, at = _find(places, "cachedContent")
+    cached, at = _find_field(places, "cachedContent")
     if optional_text(cached, at):
         options["cached_content"] = cached
     return options
 
 
-def _output(places: tuple[Fields, ...]) -> OutputFormat | None:
-    schema, at = _find(places, "responseJsonSchema")
+def _read_output(places: tuple[Fields, ...]) -> OutputFormat | None:
+    schema, at = _find_field(places, "responseJsonSchema")
     if schema is not None:
         return OutputFormat("json_schema", schema=as_object(schema, at))
-    schema, at = _find(places, "responseSchema")
+    schema, at = _find_field(places, "responseSchema")
     if schema is not None:
         return OutputFormat("json_schema", schema=as_object(schema, at), schema_form="google")
-    mime, at = _find(places, "responseMimeType")
+    mime, at = _find_field(places, "responseMimeType")
     return OutputFormat("json_object") if optional_text(mime, at) == "application/json" else None
 
 
-def _thinking(value: Json, path: str) -> Literal["enabled", "adaptive", "disabled"] | None:
+def _read_thinking(value: Json, path: str) -> Literal["enabled", "adaptive", "disabled"] | None:
     if value is None:
         return None
     budget = as_object(value, path).get("thinkingBudget", value.get("thinking_budget"))

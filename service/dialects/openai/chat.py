@@ -9,8 +9,8 @@ from service.dialects.known_fields import (
     CHAT,
     CHAT_MESSAGE,
     FUNCTION,
-    need,
-    need_unless_alone,
+    require_field,
+    require_unless_alone,
     unknown_fields,
     unknown_in_each,
     unknown_in_texts,
@@ -35,28 +35,28 @@ def read_chat(value: Json, path: str) -> Prompt:
     if choice is None:
         choice, choice_path = body.get("function_call"), join(path, "function_call")
     return Prompt(
-        tuple(_message(item, where) for item, where in said),
+        tuple(_read_message(item, where) for item, where in said),
         tools=(*read_tools(body.get("tools"), join(path, "tools")), *functions),
         tool_choice=read_tool_choice(choice, choice_path, body.get("parallel_tool_calls")),
         output=read_output(body.get("response_format"), join(path, "response_format")),
         thinking="enabled" if body.get("reasoning_effort") not in (None, "none") else None,
         dialect="openai.chat",
-        options=_chat_options(body, path),
+        options=_read_options(body, path),
         warnings=(
             *unknown_fields(body, CHAT, path), *unknown_in_each(said, CHAT_MESSAGE), *unknown_in_texts(said),
         ),
     )
 
 
-_SAYS_WITHOUT_CONTENT = frozenset({"tool_calls", "function_call", "refusal", "audio"})
-"""Fields of an assistant's message, one of which stands where there is no content."""
+_INSTEAD_OF_CONTENT = frozenset({"tool_calls", "function_call", "refusal", "audio"})
+"""Fields of an assistant message. Its content may be absent where it has one of these."""
 
 
-def _message(value: Json, path: str) -> Message:
+def _read_message(value: Json, path: str) -> Message:
     message = as_object(value, path)
     role = read_role(message.get("role"), join(path, "role"))
-    if role != "assistant" or _SAYS_WITHOUT_CONTENT.isdisjoint(message):
-        need(message, "content", path, "it holds what the message says")
+    if role != "assistant" or _INSTEAD_OF_CONTENT.isdisjoint(message):
+        require_field(message, "content", path, "it holds what the message says")
     content = read_content(message.get("content"), join(path, "content"))
     if role == "tool":
         name = optional_text(message.get("name"), join(path, "name"))
@@ -69,29 +69,29 @@ def _message(value: Json, path: str) -> Message:
     if message.get("audio") is not None and role == "assistant":
         parts.append(Unknown("audio", message["audio"], join(path, "audio")))
     for call, at in each(message.get("tool_calls"), join(path, "tool_calls")):
-        parts.append(_call(as_object(call, at), at))
+        parts.append(_read_call(as_object(call, at), at))
     if message.get("function_call") is not None:
         at = join(path, "function_call")
-        parts.append(_call({"function": as_object(message["function_call"], at)}, at))
+        parts.append(_read_call({"function": as_object(message["function_call"], at)}, at))
     name = optional_text(message.get("name"), join(path, "name"))
     return Message(role, tuple(parts), name or None, path=path)
 
 
-def _call(call: dict[str, Json], path: str) -> ToolCall:
-    """A tool call: of a function, or of a free-form tool whose input is text."""
+def _read_call(call: dict[str, Json], path: str) -> ToolCall:
+    """A call of a function, or of a free-form tool, whose input is text."""
     call_id = optional_text(call.get("id"), join(path, "id"))
     custom = call.get("custom")
     if isinstance(custom, dict):
         text = optional_text(custom.get("input"), join(path, "custom.input"))
         return ToolCall(as_text(custom.get("name"), join(path, "custom.name")), text, text, call_id, path=path)
     function = as_object(call.get("function"), join(path, "function"))
-    need_unless_alone(function, "arguments", FUNCTION, join(path, "function"), "it holds the arguments of the call")
+    require_unless_alone(function, "arguments", FUNCTION, join(path, "function"), "it holds the arguments of the call")
     arguments, raw = decode_arguments(function.get("arguments"))
     name = optional_text(function.get("name"), join(path, "function.name"))
     return ToolCall(name, arguments, raw, call_id, path=path)
 
 
-def _chat_options(body: Mapping[str, Json], path: str) -> dict[str, Json]:
+def _read_options(body: Mapping[str, Json], path: str) -> dict[str, Json]:
     options: dict[str, Json] = {}
     prediction = body.get("prediction")
     if isinstance(prediction, dict):

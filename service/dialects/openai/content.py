@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.dialects.fields import as_object, as_text, decode_base64, each, join, optional_text, read_media_data
-from service.dialects.known_fields import need
+from service.dialects.known_fields import require_field
 from service.errors import InvalidRequest
 from service.types import Json, Media, Part, Text, Unknown
 
@@ -17,35 +17,35 @@ IMAGE_MIME, AUDIO_MIME, PDF_MIME = "image/*", "audio/*", "application/pdf"
 
 
 def read_content(value: Json, path: str) -> tuple[Part, ...]:
-    """Parts of a message's content: null, a string, a part or a list of parts."""
+    """The parts of the content of a message, which is null, a string, a part or a list of parts."""
     if isinstance(value, str):
         return (Text(value, path),)
-    return tuple(_part(part, at) for part, at in each(value, path))
+    return tuple(_read_part(part, at) for part, at in each(value, path))
 
 
-def _part(value: Json, path: str) -> Part:
+def _read_part(value: Json, path: str) -> Part:
     if isinstance(value, str):
         return Text(value, path)
     part = as_object(value, path)
     kind = optional_text(part.get("type"), join(path, "type"))
     if kind in TEXT_PARTS or (not kind and "text" in part):
-        need(part, "text", path, "a part of text holds it")
+        require_field(part, "text", path, "a part of text holds it")
         return Text(optional_text(part["text"], join(path, "text")), path)
     if kind == "refusal":
         return Text(optional_text(part.get("refusal"), join(path, "refusal")), path)
     if kind in ("image_url", "input_image", "computer_screenshot"):
-        return _image(part, path)
+        return _read_image(part, path)
     if kind in ("file", "input_file"):
-        return _file(part, path)
+        return _read_file(part, path)
     if kind == "input_audio":
-        return _audio(part, path)
+        return _read_audio(part, path)
     if kind == "video_url":
         return Media("video", "video/*", reference="video_url", path=path)
     return Unknown(kind or "part", part, path)
 
 
-def _image(part: Mapping[str, Json], path: str) -> Media:
-    """An image by data URL, URL, file id, or description (`{"_media": ...}` in place of the URL)."""
+def _read_image(part: Mapping[str, Json], path: str) -> Media:
+    """An image, given by a data URL, a URL, a file id, or a description (`{"_media": ...}` in place of the URL)."""
     url, at = part.get("image_url"), join(path, "image_url")
     detail = part.get("detail")
     if isinstance(url, dict) and "_media" not in url:
@@ -54,22 +54,22 @@ def _image(part: Mapping[str, Json], path: str) -> Media:
     if url is None:
         reference = optional_text(part.get("file_id"), join(path, "file_id"))
         return Media("image", IMAGE_MIME, reference=reference, **fields)
-    return _media("image", IMAGE_MIME, url, at, **fields)
+    return _read_media("image", IMAGE_MIME, url, at, **fields)
 
 
-def _media(kind: Any, mime: str, url: Json, at: str, **fields: Any) -> Media:
-    """A medium behind a URL: decoded where it is a data URL, never fetched otherwise."""
+def _read_media(kind: Any, mime: str, url: Json, at: str, **fields: Any) -> Media:
+    """An image or file given by a URL. A data URL is decoded, any other URL is never fetched."""
     if isinstance(url, dict):
         return Media(kind, mime, **read_media_data(url, at), **fields)
     url = as_text(url, at)
-    found = _data_url(url, at)
+    found = _decode_data_url(url, at)
     if found is None:
         return Media(kind, mime, reference=url[:64], **fields)
     return Media(kind, found[0] or mime, data=found[1], **fields)
 
 
-def _data_url(url: str, at: str) -> tuple[str, bytes] | None:
-    """(MIME type, bytes) of a `data:` URL in base64 or percent encoding, None for any other URL."""
+def _decode_data_url(url: str, at: str) -> tuple[str, bytes] | None:
+    """The MIME type and the bytes of a `data:` URL in base64 or percent encoding. None for any other URL."""
     if url[:5].lower() != "data:":
         return None
     head, comma, data = url[5:].partition(",")
@@ -88,8 +88,8 @@ _SUFFIXES: Mapping[str, str] = {
 }
 
 
-def _file(part: Mapping[str, Json], path: str) -> Media:
-    """A file: data (a data URL or bare base64), an id or a URL. Chat nests the fields in `file`."""
+def _read_file(part: Mapping[str, Json], path: str) -> Media:
+    """A file, given by its data (a data URL or base64), an id or a URL. In Chat the fields stand inside `file`."""
     if part.get("type") == "file" and "file" in part:
         path = join(path, "file")
         part = as_object(part["file"], path)
@@ -103,23 +103,23 @@ def _file(part: Mapping[str, Json], path: str) -> Media:
     if data is None:
         reference = part.get("file_id") or part.get("file_url")
         mime = named or PDF_MIME
-        return Media(_kind(mime), mime, reference=as_text(reference or "", path)[:64], **fields)
+        return Media(_find_kind(mime), mime, reference=as_text(reference or "", path)[:64], **fields)
     if isinstance(data, dict):
         mime = named or PDF_MIME
-        return Media(_kind(mime), mime, **read_media_data(data, at), **fields)
-    found = _data_url(as_text(data, at), at) or ("", decode_base64(data, at))
+        return Media(_find_kind(mime), mime, **read_media_data(data, at), **fields)
+    found = _decode_data_url(as_text(data, at), at) or ("", decode_base64(data, at))
     mime = PDF_MIME if b"%PDF-" in found[1][:1_024] else found[0] or named
-    return Media(_kind(mime), mime, data=found[1], **fields)
+    return Media(_find_kind(mime), mime, data=found[1], **fields)
 
 
-def _kind(mime: str) -> Any:
+def _find_kind(mime: str) -> Any:
     if mime == PDF_MIME:
         return "document"
     family = mime.partition("/")[0]
     return family if family in ("image", "audio", "video") else "file"
 
 
-def _audio(part: Mapping[str, Json], path: str) -> Media:
+def _read_audio(part: Mapping[str, Json], path: str) -> Media:
     path = join(path, "input_audio")
     audio = as_object(part.get("input_audio"), path)
     form = optional_text(audio.get("format"), join(path, "format"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from service.dialects.endpoints import NULL, OBJECT, OBJECTS, STRING, Endpoint, any_of
+from service.dialects.endpoints import Endpoint
 from service.dialects.fields import as_object, as_text
+from service.dialects.openai.errors import WIRE
 from service.dialects.openai.responses import read_responses
 from service.errors import InvalidRequest
 from service.types import CountRequest, Json, TokenCount
@@ -23,41 +24,4 @@ def _answer_input_tokens(count: TokenCount) -> Json:
     return {"object": "response.input_tokens", "input_tokens": count.input_tokens}
 
 
-_ITEMS = {"type": "array", "items": any_of(STRING, OBJECT)}
-
-ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        name="openai_input_tokens",
-        paths=("/v1/responses/input_tokens",),
-        summary="Count the input tokens of a Responses request (OpenAI's own endpoint)",
-        read=_read_input_tokens,
-        answer=_answer_input_tokens,
-        example=(
-            {"model": "gpt-4.1-mini", "input": "What is the weather in Paris?"},
-            {"object": "response.input_tokens", "input_tokens": 14},
-        ),
-        request_schema={
-            "type": "object",
-            "required": ["model"],
-            "additionalProperties": True,
-            "properties": {
-                "model": {"type": "string"},
-                "input": any_of(STRING, _ITEMS, OBJECT, NULL),
-                "instructions": any_of(STRING, _ITEMS, NULL),
-                "tools": OBJECTS,
-                "tool_choice": any_of(STRING, OBJECT, NULL),
-                "text": any_of(OBJECT, NULL),
-                "reasoning": any_of(OBJECT, NULL),
-            },
-        },
-        response_schema={
-            "type": "object",
-            "required": ["object", "input_tokens"],
-            "properties": {
-                "object": {"type": "string", "const": "response.input_tokens"},
-                "input_tokens": {"type": "integer", "minimum": 0},
-            },
-        },
-        wire="openai",
-    ),
-)
+COUNT = Endpoint(WIRE, _read_input_tokens, _answer_input_tokens)

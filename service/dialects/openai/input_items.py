@@ -1,4 +1,4 @@
-"""The input items of the Responses API, each as one message."""
+"""Reading the input items of the Responses API. Each becomes one message."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from service.dialects.known_fields import (
     FUNCTION_CALL,
     FUNCTION_OUTPUT,
     RESPONSES_MESSAGE,
-    need,
-    need_unless_alone,
+    require_field,
+    require_unless_alone,
     unknown_in_each,
     unknown_in_texts,
 )
@@ -44,14 +44,14 @@ _MESSAGE_TYPES = (None, "", "message")
 
 
 def read_input(value: Json, path: str) -> tuple[Message, ...]:
-    """Messages of `input`: null, a string, an item or a list of items."""
+    """The messages of `input`, which is null, a string, an item or a list of items."""
     if isinstance(value, str):
         return (Message("user", read_content(value, path), path=path),)
-    return tuple(_item(item, at) for item, at in each(value, path))
+    return tuple(_read_item(item, at) for item, at in each(value, path))
 
 
 def unknown_messages(value: Json, path: str) -> Iterator[Warned]:
-    """Warnings for fields of messages that a message does not have; other items have too many forms to say."""
+    """Warnings for unknown fields of messages. Items of other types have too many forms to be checked."""
     items = () if isinstance(value, str) else each(value, path)
     messages = ((item, at) for item, at in items if isinstance(item, dict) and item.get("type") in _MESSAGE_TYPES)
     listed = [*messages]
@@ -66,30 +66,30 @@ def read_role(value: Json, path: str) -> Role:
     return role
 
 
-def _item(value: Json, path: str) -> Message:
+def _read_item(value: Json, path: str) -> Message:
     if isinstance(value, str):
         return Message("user", read_content(value, path), path=path)
     item = as_object(value, path)
     kind = optional_text(item.get("type"), join(path, "type")) or "message"
     if kind == "message":
         role = read_role(item.get("role"), join(path, "role"))
-        need(item, "content", path, "it holds what the message says")
+        require_field(item, "content", path, "it holds what the message says")
         return Message(role, read_content(item.get("content"), join(path, "content")), path=path)
     read = _READERS.get(kind)
     if read is not None:
         return read(item, path)
     if kind.endswith("_output"):
-        return _tool(_output(item, path, hosted=kind), path)
+        return _read_tool(_read_tool_result(item, path, hosted=kind), path)
     if kind.endswith(("_call", "_tools", "_request", "_response")):
-        return _hosted(item, path, kind)
+        return _read_hosted(item, path, kind)
     return Message("assistant", (Unknown(kind, item, path),), path=path)
 
 
-def _assistant(part: Part, path: str) -> Message:
+def _make_assistant_message(part: Part, path: str) -> Message:
     return Message("assistant", (part,), path=path)
 
 
-def _tool(part: Part, path: str) -> Message:
+def _read_tool(part: Part, path: str) -> Message:
     return Message("tool", (part,), path=path)
 
 
@@ -97,41 +97,43 @@ def _tool(part: Part, path: str) -> Message:
 
 
 def decode_arguments(value: Json) -> tuple[Json, str | None]:
-    """(decoded arguments, the string as sent): a string that is no JSON, or too deep, decodes to itself."""
+    """The decoded arguments, and the string as it was sent. A string that is no JSON, or too deep, is not decoded."""
     if not isinstance(value, str):
         return value if value is not None else {}, None
     try:
         decoded = json.loads(value)
-        check_depth(decoded)  # the check of the body has seen a string only, and renderers recurse
+        check_depth(decoded)  # the body was checked with the arguments as a string, and renderers are recursive
     except (ValueError, RecursionError, InvalidRequest):
         return value, value
     return decoded, value
 
 
-def _function_call(item: Item, path: str) -> Message:
-    need_unless_alone(item, "arguments", FUNCTION_CALL, path, "it holds the arguments of the call")
+def _read_function_call(item: Item, path: str) -> Message:
+    require_unless_alone(item, "arguments", FUNCTION_CALL, path, "it holds the arguments of the call")
     arguments, raw = decode_arguments(item.get("arguments"))
     call = ToolCall(
         as_text(item.get("name"), join(path, "name")), arguments, raw, optional_text(item.get("call_id"), path),
         replayed=bool(item.get("id") and item.get("status")), item_id=bool(item.get("id")), path=path,
     )
-    return _assistant(call, path)
+    return _make_assistant_message(call, path)
 
 
-def _custom_call(item: Item, path: str) -> Message:
-    """A call of a free-form tool: its input is text, not JSON."""
+def _read_custom_call(item: Item, path: str) -> Message:
+    """A call of a free-form tool. Its input is text and not JSON."""
     text = optional_text(item.get("input"), join(path, "input"))
     name = as_text(item.get("name"), join(path, "name"))
-    return _assistant(ToolCall(name, text, text, optional_text(item.get("call_id"), path), path=path), path)
+    return _make_assistant_message(
+        ToolCall(name, text, text, optional_text(item.get("call_id"), path), path=path), path
+    )
 
 
-def _function_output(item: Item, path: str) -> Message:
-    need_unless_alone(item, "output", FUNCTION_OUTPUT, path, "it holds what the function answered")
-    return _tool(_output(item, path), path)
+def _read_function_output(item: Item, path: str) -> Message:
+    require_unless_alone(item, "output", FUNCTION_OUTPUT, path, "it holds what the function answered")
+    return _read_tool(_read_tool_result(item, path), path)
 
 
-def _output(item: Item, path: str, hosted: str | None = None) -> ToolResult:
-    """The result of a call: text, parts, or for hosted tools any JSON."""
+def _read_tool_result(item: Item, path: str, hosted: str | None = None) -> ToolResult:
+    """The result of a call: text, parts, or any JSON for a hosted tool."""
     output, at = item.get("output"), join(path, "output")
     parts: tuple[Part, ...]
     if output is None or isinstance(output, (str, list)) or (isinstance(output, dict) and "type" in output):
@@ -143,26 +145,26 @@ def _output(item: Item, path: str, hosted: str | None = None) -> ToolResult:
 
 # ---------------------------------------------------------------- the provider's own items
 
-_HIDDEN = frozenset({"id", "type", "status", "call_id", "encrypted_content", "result"})
-"""Fields of a hosted item that the model is not shown (`result` of an image generation is the picture)."""
+_NOT_SHOWN = frozenset({"id", "type", "status", "call_id", "encrypted_content", "result"})
+"""Fields of a hosted item that the model is not shown. The `result` of an image generation is the picture."""
 
 
-def _hosted(item: Item, path: str, kind: str) -> Message:
-    shown = {key: value for key, value in item.items() if key not in _HIDDEN and value is not None}
-    return _assistant(ToolCall(kind, shown, hosted=kind, path=path), path)
+def _read_hosted(item: Item, path: str, kind: str) -> Message:
+    shown = {key: value for key, value in item.items() if key not in _NOT_SHOWN and value is not None}
+    return _make_assistant_message(ToolCall(kind, shown, hosted=kind, path=path), path)
 
 
-def _generated_image(item: Item, path: str) -> Message:
-    """An image the model made earlier: its picture is shown again at a size that only its bytes tell."""
+def _read_generated_image(item: Item, path: str) -> Message:
+    """An image that the model made earlier. It is shown to the model again, at a size that only its bytes tell."""
     result = item.get("result")
     picture: Part = Media("image", "image/png", reference="image_generation_call", path=path)
     if isinstance(result, str) and result:
         part = {"type": "input_image", "image_url": f"data:image/png;base64,{result}"}
         picture = read_content([part], join(path, "result"))[0]
-    return _tool(ToolResult("", "", (picture,), hosted="image_generation_call", path=path), path)
+    return _read_tool(ToolResult("", "", (picture,), hosted="image_generation_call", path=path), path)
 
 
-def _reasoning(item: Item, path: str) -> Message:
+def _read_reasoning(item: Item, path: str) -> Message:
     texts = [
         part.text
         for name in ("summary", "content")
@@ -170,26 +172,26 @@ def _reasoning(item: Item, path: str) -> Message:
         if hasattr(part, "text")
     ]
     sealed = optional_text(item.get("encrypted_content"), join(path, "encrypted_content"))
-    return _assistant(Thinking("\n".join(texts), sealed or None, not texts, path), path)
+    return _make_assistant_message(Thinking("\n".join(texts), sealed or None, not texts, path), path)
 
 
-def _added_tools(item: Item, path: str) -> Message:
+def _read_added_tools(item: Item, path: str) -> Message:
     return Message("developer", (ToolAddition(read_tools(item.get("tools"), join(path, "tools")), path),), path=path)
 
 
-def _found_tools(item: Item, path: str) -> Message:
-    """What tool search brought in: the same as tools added later, by the provider."""
+def _read_found_tools(item: Item, path: str) -> Message:
+    """Tools that the provider's tool search found. They are tools added later."""
     added = ToolAddition(read_tools(item.get("tools"), join(path, "tools")), path)
-    return _tool(ToolResult("", "", (added,), hosted="tool_search", path=path), path)
+    return _read_tool(ToolResult("", "", (added,), hosted="tool_search", path=path), path)
 
 
 _READERS: Mapping[str, Callable[[Item, str], Message]] = {
-    "function_call": _function_call,
-    "custom_tool_call": _custom_call,
-    "function_call_output": _function_output,
-    "custom_tool_call_output": _function_output,
-    "reasoning": _reasoning,
-    "additional_tools": _added_tools,
-    "tool_search_output": _found_tools,
-    "image_generation_call": _generated_image,
+    "function_call": _read_function_call,
+    "custom_tool_call": _read_custom_call,
+    "function_call_output": _read_function_output,
+    "custom_tool_call_output": _read_function_output,
+    "reasoning": _read_reasoning,
+    "additional_tools": _read_added_tools,
+    "tool_search_output": _read_found_tools,
+    "image_generation_call": _read_generated_image,
 }

@@ -11,13 +11,13 @@ from service.errors import InvalidRequest
 from service.types import Json, Prompt
 
 STORED = ("previous_response_id", "conversation", "prompt", "context_management")
-"""Fields that make the provider add, or take away, what is stored with it."""
+"""Fields by which the provider adds something stored to the request, or takes something away."""
 
 
 def read_responses(value: Json, path: str) -> Prompt:
     """A body of POST /v1/responses or /v1/responses/input_tokens; every field may be absent."""
     body = as_object(value, path)
-    if "messages" in body and "input" not in body:  # would count as next to nothing
+    if "messages" in body and "input" not in body:  # it would count as almost nothing
         at = join(path, "input")
         raise InvalidRequest(f"{at} is missing: messages are of a chat request.", field=at)
     text = body.get("text")

@@ -11,11 +11,11 @@ from service.types import Json, OutputFormat, Tool, ToolChoice
 
 
 def read_tools(value: Json, path: str) -> tuple[Tool, ...]:
-    """Tool definitions of either wire; the tools of a namespace stand beside the others."""
-    return tuple(tool for item, at in each(value, path) for tool in _tool(as_object(item, at), at))
+    """Tool definitions of either API. Tools inside a namespace are read like the others."""
+    return tuple(tool for item, at in each(value, path) for tool in _read_tool(as_object(item, at), at))
 
 
-def _tool(tool: dict[str, Json], path: str) -> Iterator[Tool]:
+def _read_tool(tool: dict[str, Json], path: str) -> Iterator[Tool]:
     kind = optional_text(tool.get("type"), join(path, "type")) or "function"
     if kind in ("function", "custom"):
         nested = tool.get(kind)
@@ -30,7 +30,7 @@ def _tool(tool: dict[str, Json], path: str) -> Iterator[Tool]:
 
 
 def read_function(tool: dict[str, Json], path: str, kind: str = "function") -> Tool:
-    """A function (or free-form tool) by its own fields. Raises InvalidRequest where it has no name."""
+    """A function or a free-form tool, from its own fields. Raises InvalidRequest where it has no name."""
     if tool.get("name") is None:
         raise InvalidRequest(f"{join(path, 'name')} is missing: every function needs a name.", field=join(path, "name"))
     parameters = tool.get("parameters")
@@ -52,30 +52,30 @@ MODES = frozenset({"auto", "none", "required"})
 
 
 def read_tool_choice(value: Json, path: str, parallel: Json = None) -> ToolChoice:
-    """tool_choice in every form: a mode, a named tool, or the allowed tools with their mode."""
+    """`tool_choice` in each form: a mode, a named tool, or allowed tools with their mode."""
     serial = parallel if isinstance(parallel, bool) else None
     if value is None:
         return ToolChoice(parallel=serial)
     if isinstance(value, str):
-        return ToolChoice(_mode(value), parallel=serial)
+        return ToolChoice(_read_mode(value), parallel=serial)
     choice = as_object(value, path)
     kind = choice.get("type")
     nested = choice.get(kind) if isinstance(kind, str) else None
     inner = nested if isinstance(nested, dict) else choice
     if "tools" in inner or kind == "allowed_tools":
-        names = tuple(filter(None, (_name_of(item) for item in as_list(inner.get("tools"), join(path, "tools")))))
-        return ToolChoice(_mode(inner.get("mode")), parallel=serial, allowed=names)
-    name = _name_of(inner)
+        names = tuple(filter(None, (_find_name(item) for item in as_list(inner.get("tools"), join(path, "tools")))))
+        return ToolChoice(_read_mode(inner.get("mode")), parallel=serial, allowed=names)
+    name = _find_name(inner)
     if name is None and not isinstance(kind, str):
         raise InvalidRequest(f"{path} names no tool.", field=path)
     return ToolChoice("named", name, serial)
 
 
-def _mode(value: Json) -> Any:
+def _read_mode(value: Json) -> Any:
     return value if isinstance(value, str) and value in MODES else "auto"
 
 
-def _name_of(value: Json) -> str | None:
+def _find_name(value: Json) -> str | None:
     """The name in {"name"} or {"function": {"name"}}."""
     if not isinstance(value, dict):
         return None
@@ -88,7 +88,8 @@ def _name_of(value: Json) -> str | None:
 
 
 def read_output(value: Json, path: str) -> OutputFormat | None:
-    """The output format; None for free text. The schema stands beside `type` (Responses) or nested (Chat)."""
+    """The output format, or None for free text. The schema stands beside `type` in the Responses API, and inside
+    `json_schema` in Chat."""
     if value is None:
         return None
     form = as_object(value, path)

@@ -1,6 +1,6 @@
 """Writing a conversation into the turns of Claude's template.
 
-Calls, their results and the text after them all stand in one assistant turn; a result opens no turn of the user's.
+Calls, their results and the text after them stand in one assistant turn. A result opens no turn of the user.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from service.renderers.anthropic.tools import (
     CALLS_OPEN,
     RESULTS_CLOSE,
     RESULTS_OPEN,
-    calls_text,
-    definition_text,
-    dumps,
-    reference_text,
+    format_calls,
+    format_definition,
+    format_references,
+    to_json,
 )
-from service.renderers.anthropic.turn import Last, Turn
+from service.renderers.anthropic.turn import LastKind, Turn
 from service.renderers.base import RenderingBuilder
 from service.types import (
     Document,
@@ -42,7 +42,7 @@ from service.types import (
 )
 
 TOOL_ADDITION = 32
-"""Beside its definition, 8 of 8 rows of Opus 4.8 and Fable 5."""
+"""Tokens that a tool addition costs beside the definition (8 of 8 recorded requests, Opus 4.8 and Fable 5)."""
 
 _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system", "developer": "system", "assistant": "assistant",
@@ -51,10 +51,10 @@ _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
 
 @dataclass(slots=True)
 class TurnWriter:
-    """Writes messages into turns; what is not text goes to the builder at once.
+    """Writes messages into turns. What is not text is added to the builder at once.
 
-    `tools` are the declared tools by name, `names` the called tool of each call id; `enabled` says that thinking was
-    switched on by `enabled`.
+    `tools` are the declared tools by name, `names` the name of the called tool by call id. `enabled` says that the
+    request has `thinking: enabled`. `additions` counts the tool additions that were written.
     """
 
     rules: AnthropicRules
@@ -66,118 +66,121 @@ class TurnWriter:
     additions: int = 0
 
     def write_message(self, message: Message, *, keep_thinking: bool) -> None:
-        """One message; blocks of one kind that stand side by side are written together."""
+        """Write one message. Neighbouring blocks of one kind are written together."""
         role = _ROLES.get(message.role, "user")
         parts = message.parts
         if len(parts) == 1 and type(parts[0]) is Text:  # most messages
-            turn = self._turn(role)
-            if not turn.empty:
+            turn = self._get_turn(role)
+            if not turn.is_empty:
                 turn.write("\n\n")
             turn.write(parts[0].text)
             turn.last = "text"
             return
-        before: Last = ""
+        before: LastKind = ""
         kept = [part for part in parts if keep_thinking or not isinstance(part, Thinking)]
         for kind, run in groupby(kept, key=_kind):
-            self._group(kind, list(run), role, before)
+            self._write_group(kind, list(run), role, before)
             before = self.turns[-1].last if self.turns else ""
         if not kept:
-            self._turn(role)
+            self._get_turn(role)
 
-    def _turn(self, role: Literal["system", "user", "assistant"]) -> Turn:
+    def _get_turn(self, role: Literal["system", "user", "assistant"]) -> Turn:
         if not self.turns or self.turns[-1].role != role:
             self.turns.append(Turn(role))
         return self.turns[-1]
 
-    def _group(
-        self, kind: Last, parts: Sequence[Part], role: Literal["system", "user", "assistant"], before: Last
+    def _write_group(
+        self, kind: LastKind, parts: Sequence[Part], role: Literal["system", "user", "assistant"], before: LastKind
     ) -> None:
         if kind == "call":
-            self._calls([part for part in parts if isinstance(part, ToolCall)], before)
+            self._write_calls([part for part in parts if isinstance(part, ToolCall)], before)
         elif kind == "result":
-            self._results([part for part in parts if isinstance(part, ToolResult)])
+            self._write_results([part for part in parts if isinstance(part, ToolResult)])
         elif kind == "thinking":
-            self._thinking([part for part in parts if isinstance(part, Thinking)])
+            self._write_thinking([part for part in parts if isinstance(part, Thinking)])
         elif kind == "text":
-            self._texts(parts, self._turn(role), before)
+            self._write_texts(parts, self._get_turn(role), before)
         else:
             for part in parts:
-                self._block(part, self._turn(role))
+                self._write_block(part, self._get_turn(role))
 
     # ------------------------------------------------------------ text, media and the rest
 
-    def _texts(self, parts: Sequence[Part], turn: Turn, before: Last) -> None:
-        """Blocks of one message are joined by nothing; another message, or a text after calls, by a blank line."""
+    def _write_texts(self, parts: Sequence[Part], turn: Turn, before: LastKind) -> None:
+        """Text blocks of one message are joined without a separator. A blank line stands before the text of another
+        message, and before a text after calls."""
         if before == "image":
-            self.builder.cost("media", self.rules.images.after, "after_image")
-        elif not turn.empty and before not in ("document", "thinking", "other"):
+            self.builder.add_cost("media", self.rules.images.after, "after_image")
+        elif not turn.is_empty and before not in ("document", "thinking", "other"):
             turn.write("\n\n")
         for part in parts:
-            turn.write(self._plain(part))
+            turn.write(self._format_part(part))
         turn.last = "text"
 
-    def _plain(self, part: Part) -> str:
-        """The text of a text block, or of a block that is only known by what was sent."""
+    def _format_part(self, part: Part) -> str:
+        """The text of a text block. A block of an unknown kind is written as the JSON that was sent."""
         if isinstance(part, Text):
             return part.text
         if isinstance(part, Unknown):
-            self.builder.miss(part.path, part.kind, "no rule is known for it: counted from its text")
-            return dumps(part.value)
+            self.builder.add_uncounted(part.path, part.kind, "no rule is known for it: counted from its text")
+            return to_json(part.value)
         if isinstance(part, ToolReference):
             tool = self.tools.get(part.name)
-            return reference_text((tool,)) if tool else part.name
+            return format_references((tool,)) if tool else part.name
         return ""
 
-    def _block(self, part: Part, turn: Turn) -> None:
+    def _write_block(self, part: Part, turn: Turn) -> None:
         if turn.last == "image":
-            self.builder.cost("media", self.rules.images.after, "after_image")
+            self.builder.add_cost("media", self.rules.images.after, "after_image")
         if isinstance(part, ToolAddition):
             self.additions += 1
-            definitions = "".join(definition_text(tool) for tool in part.tools)
+            definitions = "".join(format_definition(tool) for tool in part.tools)
             turn.write(f"<functions>{definitions}\n</functions>")
-            self.builder.cost("tools", TOOL_ADDITION, "tool_addition")
+            self.builder.add_cost("tools", TOOL_ADDITION, "tool_addition")
             turn.last = "other"
         else:
-            turn.last = self._media(part, turn)
+            turn.last = self._write_media(part, turn)
 
-    def _media(self, part: Part, turn: Turn) -> Last:
-        """An image, document or search result in the text of a turn."""
+    def _write_media(self, part: Part, turn: Turn) -> LastKind:
+        """Write an image, document or search result. Returns the kind of what was written."""
         if isinstance(part, Media) and part.kind == "image":
-            turn.cut("media")
+            turn.add_break("media")
             write_image(self.builder, self.rules, part)
             return "image"
         if isinstance(part, (Media, Document)):
-            turn.write("<")  # its markup begins and ends in brackets, which merge with what stands beside them
-            turn.cut("media")
+            turn.write("<")  # the markup begins and ends in brackets, which merge with the text beside them
+            turn.add_break("media")
             write_document(self.builder, self.rules, part)
             turn.write(">")
             return "document"
         if isinstance(part, SearchResult):
-            turn.cut("media")
+            turn.add_break("media")
             write_search_result(self.builder, self.rules, part)
         return "other"
 
     # ------------------------------------------------------------ thinking
 
-    def _thinking(self, parts: Sequence[Thinking]) -> None:
-        turn = self._turn("assistant")
+    def _write_thinking(self, parts: Sequence[Thinking]) -> None:
+        turn = self._get_turn("assistant")
         if turn.last in ("text", "call", "result"):
             turn.write("\n\n")
         for part in parts:
             hidden = hidden_thinking_tokens(part, self.rules.layout)
             if hidden:
-                self.builder.cost("messages", hidden, "hidden_thinking")
-                self.builder.miss(part.path, "thinking", "its text is not shown: counted by its length", hidden)
-            self._thought(turn, "" if hidden else part.text)
+                self.builder.add_cost("messages", hidden, "hidden_thinking")
+                self.builder.add_uncounted(
+                    part.path, "thinking", "its text is not shown: counted by its length", hidden
+                )
+            self._write_thought(turn, "" if hidden else part.text)
         if self.rules.thinking.band:
-            self.builder.doubt(-self.rules.thinking.band, self.rules.thinking.band, "thinking_block")
+            self.builder.add_doubt(-self.rules.thinking.band, self.rules.thinking.band, "thinking_block")
         turn.last = "thinking"
 
-    def _thought(self, turn: Turn, text: str) -> None:
+    def _write_thought(self, turn: Turn, text: str) -> None:
         if self.rules.layout == "turns":
-            turn.cut("tag")
-            self.builder.cost("messages", 2, "thinking_tags")
-            self.builder.text("messages", text)
+            turn.add_break("tag")
+            self.builder.add_cost("messages", 2, "thinking_tags")
+            self.builder.add_text("messages", text)
             turn.write("\n\n")
             return
         tags = self.rules.thinking.enabled_tags if self.enabled else self.rules.thinking.adaptive_tags
@@ -185,87 +188,87 @@ class TurnWriter:
 
     # ------------------------------------------------------------ calls and results
 
-    def _tag(self, turn: Turn, text: str) -> None:
-        """An outer tag: text in the document layout, else a special token."""
+    def _write_tag(self, turn: Turn, text: str) -> None:
+        """An outer tag. It is text in the document layout, else a special token."""
         if self.rules.layout == "document":
             turn.write(text)
         else:
-            turn.cut("tag")
-            self.builder.cost("messages", 1, "call_tag")
+            turn.add_break("tag")
+            self.builder.add_cost("messages", 1, "call_tag")
 
-    def _calls(self, calls: Sequence[ToolCall], before: Last) -> None:
-        turn = self._turn("assistant")
+    def _write_calls(self, calls: Sequence[ToolCall], before: LastKind) -> None:
+        turn = self._get_turn("assistant")
         self.names.update((call.call_id, call.name) for call in calls if call.call_id)
-        if turn.empty:
+        if turn.is_empty:
             turn.opens_with_call = True
             turn.write("\n\n" if self.rules.layout == "document" else "")
         elif turn.last != "thinking":
             turn.write(self.rules.call_joint if before == "text" else "\n\n")
-        self._tag(turn, CALLS_OPEN)
-        turn.write(calls_text(calls))
-        self._tag(turn, CALLS_CLOSE)
+        self._write_tag(turn, CALLS_OPEN)
+        turn.write(format_calls(calls))
+        self._write_tag(turn, CALLS_CLOSE)
         turn.last = "call"
 
-    def _results(self, results: Sequence[ToolResult]) -> None:
-        turn = self._turn("assistant")
-        turn.opens_with_call = turn.opens_with_call or turn.empty
+    def _write_results(self, results: Sequence[ToolResult]) -> None:
+        turn = self._get_turn("assistant")
+        turn.opens_with_call = turn.opens_with_call or turn.is_empty
         turn.write("\n\n")
-        self._tag(turn, RESULTS_OPEN)
+        self._write_tag(turn, RESULTS_OPEN)
         if len(results) == 1:
             if results[0].is_error:
                 turn.write("\n<error>")
-            self._answer(results[0], turn)
+            self._write_answer(results[0], turn)
             if results[0].is_error:
                 turn.write("</error>\n")
         else:
-            self._answers(results, turn)
-        self._tag(turn, RESULTS_CLOSE)
+            self._write_answers(results, turn)
+        self._write_tag(turn, RESULTS_CLOSE)
         turn.last = "result"
 
-    def _answers(self, results: Sequence[ToolResult], turn: Turn) -> None:
-        """Several results of one message, each with the name of its tool (14 of 14 rows)."""
+    def _write_answers(self, results: Sequence[ToolResult], turn: Turn) -> None:
+        """Several results of one message, each with the name of its tool (14 of 14 recorded requests)."""
         turn.write("\n")
         for result in results:
             name = result.name or self.names.get(result.call_id, "")
             tag = "error" if result.is_error else "output"
             turn.write(f"<result>\n<name>{name}</name>\n<{tag}>")
-            self._answer(result, turn)
+            self._write_answer(result, turn)
             turn.write(f"</{tag}>\n</result>\n")
 
-    def _answer(self, result: ToolResult, turn: Turn) -> None:
-        """What one tool answered: its texts joined by nothing, references together, files on lines of their own."""
+    def _write_answer(self, result: ToolResult, turn: Turn) -> None:
+        """What one tool answered: texts without a separator, references together, files on lines of their own."""
         references = [part for part in result.parts if isinstance(part, ToolReference)]
         found = [tool for part in references if (tool := self.tools.get(part.name))]
         if found:
-            turn.write(reference_text(found))
+            turn.write(format_references(found))
         for part in result.parts:
             if isinstance(part, ToolReference):
                 if not found:
                     turn.write(part.name)
             elif isinstance(part, Media):
                 turn.write("\n")
-                if self._media(part, turn) == "image":
-                    self.builder.cost("media", self.rules.images.in_result, "image_in_result")
+                if self._write_media(part, turn) == "image":
+                    self.builder.add_cost("media", self.rules.images.in_result, "image_in_result")
                 turn.write("\n")
             elif isinstance(part, (Document, SearchResult)):
-                self._media(part, turn)
+                self._write_media(part, turn)
             elif isinstance(part, Unknown) and part.kind == "web_search_result":
-                self._search_hit(part)
+                self._add_search_hit(part)
             else:
-                turn.write(self._plain(part))
+                turn.write(self._format_part(part))
         if result.value is not None:
-            turn.write(result.value if isinstance(result.value, str) else dumps(result.value))
+            turn.write(result.value if isinstance(result.value, str) else to_json(result.value))
 
-    def _search_hit(self, part: Unknown) -> None:
-        """A web search result: its page is encrypted, and its length is all that is known of it."""
+    def _add_search_hit(self, part: Unknown) -> None:
+        """A web search result. Its page is encrypted, so that only its length is known."""
         value = part.value if isinstance(part.value, dict) else {}
         content = value.get("encrypted_content")
         tokens = round(self.rules.search_rate * (len(content) if isinstance(content, str) else 0) * 3 / 4)
-        self.builder.cost("messages", tokens, "web_search_result")
-        self.builder.miss(part.path, part.kind, "its page is encrypted: counted by its length", tokens)
+        self.builder.add_cost("messages", tokens, "web_search_result")
+        self.builder.add_uncounted(part.path, part.kind, "its page is encrypted: counted by its length", tokens)
 
 
-def _kind(part: Part) -> Last:
+def _kind(part: Part) -> LastKind:
     if isinstance(part, ToolCall):
         return "call"
     if isinstance(part, ToolResult):

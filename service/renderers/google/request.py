@@ -1,22 +1,24 @@
-"""Gemini and Gemma: a prompt of any dialect as what the Gemini API or Vertex AI bills. Pure.
+"""Rendering a prompt of any dialect as the Gemini API or Vertex AI bills it, for Gemini and Gemma.
 
-The template of a generation and platform is its rules (`service.families.google`); this module walks the prompt and
-leaves tools, calls and results to the style module of those rules, files to `google_media`.
+What a generation bills on a platform is data: the rules in `service.families.google`. This module goes through the
+prompt. Tools, calls and results are written by the style module that the rules name, files are priced by `media`.
+Nothing is fetched and no token is counted here.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
 from service.families.base import Family
 from service.families.google import GooglePlatforms, GoogleRules, Style
 from service.renderers.base import RenderingBuilder
-from service.renderers.google import declaration, python, thoughts, walk, words
+from service.renderers.google import declaration, python_stub, strings, thoughts, words
 from service.renderers.google.media import MediaBiller
-from service.renderers.google.schema import Allowance, Drawn
+from service.renderers.google.prompt import iterate_files, iterate_messages, make_contents, make_response
+from service.renderers.google.schema import Fragment, ReferenceLimit
 from service.types import (
     Document,
     Json,
@@ -45,30 +47,31 @@ class _Model(Protocol):
 
 
 class _Template(Protocol):
-    """A style: how it draws a tool, a call and a result."""
+    """A style module: how it writes a tool, a call and a result."""
 
-    def tool(self, tool: Tool, rules: GoogleRules, allowance: Allowance) -> Drawn: ...
-    def call(self, name: str, arguments: Json) -> Drawn: ...
-    def result(self, name: str, value: Json) -> Drawn: ...
+    def render_tool(self, tool: Tool, rules: GoogleRules, limit: ReferenceLimit) -> Fragment: ...
+    def render_call(self, name: str, arguments: Json) -> Fragment: ...
+    def render_result(self, name: str, value: Json) -> Fragment: ...
 
 
 _TEMPLATES: Mapping[Style, _Template] = {
-    "walk": walk, "python": python, "declaration": declaration, "words": words,
+    "strings": strings, "python": python_stub, "declaration": declaration, "words": words,
 }
 
 HOSTED_DOUBT = 600
-"""Tokens that a hosted tool may add on 3 and later; 17 requests had 0 to 551 with one tool declared."""
+"""Tokens that a hosted tool may add on Gemini 3 and later. 17 requests with one such tool had 0 to 551."""
 
 ASSUMED_CACHE = 4_096
-"""Tokens assumed of cached content that is only referred to: the least that Google caches for its larger models."""
+"""Tokens assumed for cached content, which a request only refers to. It is the least that Google caches for its larger
+models."""
 
 
 def render(prompt: Prompt, model: _Model) -> Rendering:
-    """What Google's template makes of `prompt` for the platform it names (the Gemini API by default)."""
+    """The rendering of a prompt for the platform that it names, by default the Gemini API."""
     platforms = model.family.rules
     if not isinstance(platforms, GooglePlatforms):
         raise TypeError(f"family {model.family.name} has no rules of this renderer")
-    return _Renderer(prompt, platforms.on(prompt.platform)).render()
+    return _Renderer(prompt, platforms.get_rules(prompt.platform)).render()
 
 
 class _Renderer:
@@ -81,34 +84,36 @@ class _Renderer:
         self.template = _TEMPLATES[rules.style]
         self.out = RenderingBuilder(rules.name)
         resolution = prompt.options.get("media_resolution")
-        files = (media for message in _everything(prompt) for media in _files(message.parts))
+        files = (media for message in iterate_messages(prompt) for media in iterate_files(message.parts))
         self.media = MediaBiller(rules.media, resolution if isinstance(resolution, str) else "", files)
         self.names: dict[str, str] = {}
-        self.allowance = Allowance()
+        self.limit = ReferenceLimit()
 
     def render(self) -> Rendering:
         prompt = self.prompt
         self._system()
-        for message in _contents(prompt.messages, native=self.native):
+        for message in make_contents(prompt.messages, native=self.native):
             self._content(message, "messages")
         for tool in prompt.tools:
             self._tool(tool)
         self._output()
         if self.native:
-            thoughts.add_hidden(self.out, prompt, self.rules.thoughts)
+            thoughts.add_hidden_thoughts(self.out, prompt, self.rules.thoughts)
         cached = prompt.options.get("cached_content")
         if cached:
-            self.out.cost("messages", ASSUMED_CACHE, "cached_content")
-            self.out.miss("cachedContent", "cached_content", "what the cache holds is not in the body", ASSUMED_CACHE)
-        if self.allowance.cut:
+            self.out.add_cost("messages", ASSUMED_CACHE, "cached_content")
+            self.out.add_uncounted(
+                "cachedContent", "cached_content", "what the cache holds is not in the body", ASSUMED_CACHE
+            )
+        if self.limit.exceeded:
             self.out.warnings.append(Warned("schema_references_not_written_out", "tools"))
-            self.out.miss("tools", "schema", "its references grow beyond what is written out here")
+            self.out.add_uncounted("tools", "schema", "its references grow beyond what is written out here")
         return self.out.build()
 
     # ------------------------------------------------------------ contents
 
     def _system(self) -> None:
-        """The system instruction: what stands apart, then every system message of another dialect."""
+        """The system instruction, then every system message of a prompt in another dialect."""
         parts = list(self.prompt.system)
         spoken = [message for message in self.prompt.messages if message.role in ("system", "developer")]
         for message in spoken:
@@ -119,7 +124,7 @@ class _Renderer:
 
     def _content(self, message: Message, section: Section) -> None:
         if message.role_given:
-            self.out.cost("frame", self.rules.turn, "turn")
+            self.out.add_cost("frame", self.rules.turn, "turn")
         texts: list[str] = []
         for part in message.parts:
             if isinstance(part, Text):
@@ -131,17 +136,17 @@ class _Renderer:
         self._texts(texts, section)
 
     def _texts(self, texts: list[str], section: Section) -> None:
-        """Neighbouring texts, joined where the rules join them; `texts` is emptied."""
+        """Add neighbouring texts, joined where the rules say so. Empties `texts`."""
         if self.rules.joins_texts:
-            self.out.text(section, "".join(texts))
+            self.out.add_text(section, "".join(texts))
         else:
             for text in texts:
-                self.out.text(section, text)
+                self.out.add_text(section, text)
         texts.clear()
 
     def _part(self, part: Part, section: Section) -> None:
         if isinstance(part, Text):
-            self.out.text(section, part.text)
+            self.out.add_text(section, part.text)
         elif isinstance(part, Media):
             self._file(part, section)
         elif isinstance(part, ToolCall):
@@ -149,17 +154,17 @@ class _Renderer:
         elif isinstance(part, ToolResult):
             self._result(part, section)
         elif isinstance(part, Thinking):
-            self.out.text(section, part.text)
+            self.out.add_text(section, part.text)
         elif isinstance(part, Document):
             for text in (part.title, part.context):
-                self.out.text(section, text or "")
+                self.out.add_text(section, text or "")
             for inner in part.parts:
                 self._part(inner, section)
         elif isinstance(part, SearchResult):
             for text in (part.title, part.source, *(inner.text for inner in part.parts)):
-                self.out.text(section, text)
+                self.out.add_text(section, text)
         elif isinstance(part, ToolReference):
-            self.out.text(section, part.name)
+            self.out.add_text(section, part.name)
         elif isinstance(part, ToolAddition):
             for tool in part.tools:
                 self._tool(tool)
@@ -167,19 +172,19 @@ class _Renderer:
             self._unknown(part, section)
 
     def _unknown(self, part: Unknown, section: Section) -> None:
-        self.out.text(section, _compact(part.value))
-        self.out.miss(part.path, part.kind, "an unknown kind of part is counted from its text")
+        self.out.add_text(section, _compact(part.value))
+        self.out.add_uncounted(part.path, part.kind, "an unknown kind of part is counted from its text")
 
     def _file(self, media: Media, section: Section, *, in_result: bool = False) -> None:
         billed = self.media.bill(media, in_result=in_result)
-        self.out.text(section, billed.text or "")
+        self.out.add_text(section, billed.text or "")
         for rule, tokens in billed.costs:
-            self.out.cost("media", tokens, rule)
+            self.out.add_cost("media", tokens, rule)
         for doubt in billed.doubts:
-            self.out.doubt(doubt.low, doubt.high, doubt.reason)
+            self.out.add_doubt(doubt.low, doubt.high, doubt.reason)
         if billed.missing:
             assumed = sum(tokens for _, tokens in billed.costs)
-            self.out.miss(media.path, f"{media.kind}_file", billed.missing, assumed)
+            self.out.add_uncounted(media.path, f"{media.kind}_file", billed.missing, assumed)
 
     # ------------------------------------------------------------ calls and results
 
@@ -192,15 +197,15 @@ class _Renderer:
         if part.hosted:
             self._hosted(part.path, part.hosted, part.name, arguments, section)
         else:
-            self._draw(section, self.template.call(part.name, arguments))
+            self._add_fragment(section, self.template.render_call(part.name, arguments))
 
     def _result(self, part: ToolResult, section: Section) -> None:
         name = part.name or self.names.get(part.call_id, "")
-        value = part.value if self.native else _answer(part)
+        value = part.value if self.native else make_response(part)
         if part.hosted:
             self._hosted(part.path, part.hosted, name, value, section)
         else:
-            self._draw(section, self.template.result(name, value))
+            self._add_fragment(section, self.template.render_result(name, value))
         for inner in part.parts:
             if isinstance(inner, Media):
                 self._file(inner, section, in_result=True)
@@ -208,87 +213,50 @@ class _Renderer:
                 self._part(inner, section)
 
     def _hosted(self, path: str, kind: str, name: str, value: Json, section: Section) -> None:
-        """A call or answer of a tool that Google runs: counted from its strings, which is a guess."""
-        self._draw(section, walk.call(name, value))
-        self.out.miss(path, kind, "how a hosted tool's calls and answers are billed is not known")
+        """Add a call or an answer of a tool that Google runs. It is counted from its strings, which is a guess."""
+        self._add_fragment(section, strings.render_call(name, value))
+        self.out.add_uncounted(path, kind, "how a hosted tool's calls and answers are billed is not known")
 
-    def _draw(self, section: Section, drawn: Drawn) -> None:
-        for text in drawn.texts:
-            self.out.text(section, text)
-        self.out.cost(section, drawn.fixed, self.rules.style)
-        if drawn.doubtful:
-            self.out.doubt(-drawn.doubtful, 0, "a boolean in a call or result may be free")
+    def _add_fragment(self, section: Section, fragment: Fragment) -> None:
+        for text in fragment.texts:
+            self.out.add_text(section, text)
+        self.out.add_cost(section, fragment.fixed, self.rules.style)
+        if fragment.doubtful:
+            self.out.add_doubt(-fragment.doubtful, 0, "a boolean in a call or result may be free")
 
     # ------------------------------------------------------------ tools and output
 
     def _tool(self, tool: Tool) -> None:
         if tool.kind == "function":
             given = tool if self.native else replace(tool, schema_form="google")
-            self._draw("tools", self.template.tool(given, self.rules, self.allowance))
+            self._add_fragment("tools", self.template.render_tool(given, self.rules, self.limit))
         elif not self.native:
-            self.out.text("tools", _compact(dict(tool.raw)))
-            self.out.miss(tool.path, tool.kind, "another provider's hosted tool is counted from its definition")
+            self.out.add_text("tools", _compact(dict(tool.raw)))
+            self.out.add_uncounted(
+                tool.path, tool.kind, "another provider's hosted tool is counted from its definition"
+            )
         elif self.rules.tools_inject or tool.kind in _COSTLY:
-            self.out.doubt(0, HOSTED_DOUBT, "a hosted tool adds text when the model uses it")
-            self.out.miss(tool.path, tool.kind, "what the tool adds is known only after the model used it")
+            self.out.add_doubt(0, HOSTED_DOUBT, "a hosted tool adds text when the model uses it")
+            self.out.add_uncounted(tool.path, tool.kind, "what the tool adds is known only after the model used it")
 
     def _output(self) -> None:
-        """The response schema: a Schema message is billed by style walk alone, a JSON schema by one platform."""
+        """The response schema. Style "strings" alone bills a Schema message, and one platform alone a JSON schema."""
         output = self.prompt.output
         if output is None or output.schema is None:
             return
         if output.schema_form == "google":
-            if self.rules.style == "walk":
-                self._draw("schema", walk.response_schema(output.schema, self.rules))
+            if self.rules.style == "strings":
+                self._add_fragment("schema", strings.render_response_schema(output.schema, self.rules))
         elif self.rules.schema_frame is not None:
             text = _compact(output.schema)
-            self.out.text("schema", text)
-            self.out.cost("schema", self.rules.schema_frame, "json_schema")
-            self.out.doubt(-self.rules.schema_frame, len(text) // 2, "JSON schemas on this platform: one request")
+            self.out.add_text("schema", text)
+            self.out.add_cost("schema", self.rules.schema_frame, "json_schema")
+            self.out.add_doubt(-self.rules.schema_frame, len(text) // 2, "JSON schemas on this platform: one request")
 
 
 _COSTLY = frozenset({"computerUse"})
-"""Hosted tools whose own declarations are in the prompt on every generation."""
-
-
-def _answer(part: ToolResult) -> Json:
-    """The response of a function as Google documents it: the text of another dialect's result under `output`."""
-    if part.value is not None:
-        return part.value if isinstance(part.value, Mapping) else {"output": part.value}
-    text = "\n".join([inner.text for inner in part.parts if isinstance(inner, Text)])
-    return {"error" if part.is_error else "output": text}
+"""Hosted tools whose own declarations are in the prompt, on every generation."""
 
 
 def _compact(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
-
-
-def _everything(prompt: Prompt) -> Iterator[Message]:
-    yield Message("system", prompt.system)
-    yield from prompt.messages
-
-
-def _files(parts: Iterable[Part]) -> Iterator[Media]:
-    """Every file in the parts, those inside results and documents too."""
-    for part in parts:
-        if isinstance(part, Media):
-            yield part
-        elif isinstance(part, (ToolResult, Document)):
-            yield from _files(part.parts)
-
-
-def _contents(messages: tuple[Message, ...], *, native: bool) -> Iterator[Message]:
-    """The contents: no system messages; the results of one turn, which OpenAI sends one by one, together."""
-    answers: list[Part] = []
-    for message in messages:
-        if message.role in ("system", "developer"):
-            continue
-        if message.role == "tool" and not native:
-            answers += message.parts
-            continue
-        if answers:
-            yield Message("tool", tuple(answers))
-            answers.clear()
-        yield message
-    if answers:
-        yield Message("tool", tuple(answers))

@@ -1,53 +1,59 @@
-"""A prompt as Chat Completions bills it: messages, and tools and schema merged into the first system message."""
+"""Writing a prompt as Chat Completions bills it: tools and schema are merged into the first system message."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 
-from service.renderers.openai.blocks import DRAWN, chat_tools, hosted_cost, named_choice, visible
-from service.renderers.openai.content import ContentDrawer, reprinted
+from service.renderers.openai.blocks import (
+    FUNCTION_KINDS,
+    add_hosted_cost,
+    chat_tools,
+    find_forced_function,
+    visible_functions,
+)
+from service.renderers.openai.content import ContentWriter, reprint_arguments
 from service.renderers.openai.schema import render_format
-from service.renderers.openai.turns import Turn, last_user_turn, turns_of
+from service.renderers.openai.turns import Turn, last_user_turn, make_turns
 from service.types import Json, Prompt, Section, ToolCall
 
 SYSTEM = ("system", "developer")
 
 MAX_NAME = 64
-"""Longest name of an output format that the provider takes, in characters; it is drawn on every assistant turn."""
+"""Longest name of an output format that the provider takes, in characters. It is repeated on every assistant turn."""
 
 Spans = list[tuple[Section, str]]
 
 
-def draw_chat(pen: ContentDrawer, prompt: Prompt) -> None:
+def write_chat(writer: ContentWriter, prompt: Prompt) -> None:
     """Add the whole prompt to the rendering."""
-    turns = turns_of(prompt)
-    block = _block(pen, prompt, turns)
+    turns = make_turns(prompt)
+    block = _make_tools_text(writer, prompt, turns)
     merged = bool(block) and bool(turns) and turns[0].role in SYSTEM and turns[0].result is None
     if block and not merged:
-        pen.builder.cost("frame", pen.rules.chat.frame, "message")
-        pen.builder.spans(block)
-    live, at = last_user_turn(turns), 0
+        writer.builder.add_cost("frame", writer.rules.chat.frame, "message")
+        writer.builder.add_spans(block)
+    last_user, at = last_user_turn(turns), 0
     while at < len(turns):
         if len(turns[at].calls) > 1:
-            at = _parallel(pen, turns, at, live)
+            at = _write_parallel_calls(writer, turns, at, last_user)
             continue
-        _turn(pen, turns[at], block if merged and at == 0 else [], live=at > live)
+        _write_turn(writer, turns[at], block if merged and at == 0 else [], in_tool_loop=at > last_user)
         at += 1
-    _answer(pen, prompt, turns)
+    _write_reply(writer, prompt, turns)
 
 
-def _block(pen: ContentDrawer, prompt: Prompt, turns: Sequence[Turn]) -> Spans:
-    """Tools and output schema as the spans of one text; hosted tools are costs."""
+def _make_tools_text(writer: ContentWriter, prompt: Prompt, turns: Sequence[Turn]) -> Spans:
+    """Tools and output schema as the spans of one text. Hosted tools are added as costs."""
     shown = [*prompt.tools, *(tool for turn in turns for tool in turn.added)]
     for tool in shown:
-        if tool.kind not in DRAWN:
-            hosted_cost(tool, pen.rules, pen.builder)
+        if tool.kind not in FUNCTION_KINDS:
+            add_hosted_cost(tool, writer.rules, writer.builder)
     spans: Spans = []
-    text = chat_tools(visible(shown), pen.rules, pen.builder)
+    text = chat_tools(visible_functions(shown), writer.rules, writer.builder)
     if text:
         spans.append(("tools", text))
-        pen.builder.cost("tools", pen.rules.chat.tools_cost, "tools_frame")
+        writer.builder.add_cost("tools", writer.rules.chat.tools_cost, "tools_frame")
     if prompt.output is not None and prompt.output.kind == "json_schema":
         joint = "\n\n" if spans else ""
         spans.append(("schema", f"{joint}# Response Formats\n\n{render_format(prompt.output)}"))
@@ -57,57 +63,62 @@ def _block(pen: ContentDrawer, prompt: Prompt, turns: Sequence[Turn]) -> Spans:
 # ---------------------------------------------------------------- turns
 
 
-def _turn(pen: ContentDrawer, turn: Turn, block: Spans, *, live: bool) -> None:
-    """One message; `block` is merged behind its text."""
+def _write_turn(writer: ContentWriter, turn: Turn, block: Spans, *, in_tool_loop: bool) -> None:
+    """One message. `block` (tools and schema) is merged behind its text."""
     section: Section = "system" if turn.role in SYSTEM else "messages"
-    content = pen.content(turn.parts, section, live=live)
-    text = pen.result_text(turn.result) if turn.result is not None else content.text
-    pen.builder.cost("frame", pen.rules.chat.frame * (content.files + (not content.bare)), "message")
+    content = writer.content(turn.parts, section, in_tool_loop=in_tool_loop)
+    text = writer.format_result(turn.result) if turn.result is not None else content.text
+    writer.builder.add_cost("frame", writer.rules.chat.frame * (content.files + (not content.bare)), "message")
     if block:
         (first, head), rest = block[0], block[1:]
-        heading: Spans = [(first, pen.rules.chat.heading)]
-        pen.builder.spans([*heading, (section, text), (first, f"\n\n{head}"), *rest])
+        heading: Spans = [(first, writer.rules.chat.heading)]
+        writer.builder.add_spans([*heading, (section, text), (first, f"\n\n{head}"), *rest])
     else:
-        pen.builder.text(section, text)
+        writer.builder.add_text(section, text)
     if turn.name and turn.role != "tool":
-        pen.builder.text(section, f":{turn.name}")
+        writer.builder.add_text(section, f":{turn.name}")
     if turn.role == "assistant":
-        pen.builder.cost("frame", 0 if turn.calls else pen.rules.chat.assistant_turn, "assistant_turn")
+        writer.builder.add_cost("frame", 0 if turn.calls else writer.rules.chat.assistant_turn, "assistant_turn")
     if turn.calls:
-        _call(pen, turn.calls[0])
+        _write_call(writer, turn.calls[0])
 
 
-def _call(pen: ContentDrawer, call: ToolCall) -> None:
-    """One call, together with what frames its result."""
-    for text in (call.name, f"functions.{call.name}", reprinted(call.arguments, call.raw_arguments)):
-        pen.builder.text("messages", text)
-    pen.builder.cost("messages", pen.rules.chat.call - 1, "call")
+def _write_call(writer: ContentWriter, call: ToolCall) -> None:
+    """One call, and the frame of its result."""
+    for text in (call.name, f"functions.{call.name}", reprint_arguments(call.arguments, call.raw_arguments)):
+        writer.builder.add_text("messages", text)
+    writer.builder.add_cost("messages", writer.rules.chat.call - 1, "call")
 
 
-def _parallel(pen: ContentDrawer, turns: Sequence[Turn], at: int, live: int) -> int:
-    """Several calls in one turn are one call of a list, and the results that follow are one JSON list without frames.
-    Returns the index of the turn after them."""
+def _write_parallel_calls(writer: ContentWriter, turns: Sequence[Turn], at: int, last_user: int) -> int:
+    """Several calls of one turn, written as one call of a list. Their results are one JSON list without frames.
+
+    Returns the index of the turn after the results.
+    """
     turn = turns[at]
-    content = pen.content(turn.parts, live=at > live)
-    pen.builder.cost("frame", pen.rules.chat.frame * (content.files + 1), "message")
-    pen.builder.text("messages", content.text)
+    content = writer.content(turn.parts, in_tool_loop=at > last_user)
+    writer.builder.add_cost("frame", writer.rules.chat.frame * (content.files + 1), "message")
+    writer.builder.add_text("messages", content.text)
     uses = ",".join(
-        f'{{"recipient_name":"functions.{call.name}","parameters":{reprinted(call.arguments, call.raw_arguments)}}}'
+        f'{{"recipient_name":"functions.{call.name}",'
+        f'"parameters":{reprint_arguments(call.arguments, call.raw_arguments)}}}'
         for call in turn.calls
     )
-    pen.builder.text("messages", f'{{"tool_uses":[{uses}]}}')
+    writer.builder.add_text("messages", f'{{"tool_uses":[{uses}]}}')
     end = at + 1
     while end < len(turns) and end - at <= len(turn.calls) and turns[end].result is not None:
         end += 1
-    results = [_listed(pen.result_text(turn.result)) for turn in turns[at + 1 : end] if turn.result is not None]
-    # Escaped beyond ASCII where they end the request (4 rows), as they are where more follows (1 row of April 2026).
-    pen.builder.text("messages", json.dumps(results, ensure_ascii=end == len(turns)))
-    pen.builder.cost("messages", pen.rules.chat.parallel, "parallel_calls")
+    answers = [turn.result for turn in turns[at + 1 : end] if turn.result is not None]
+    results = [_to_list_item(writer.format_result(answer)) for answer in answers]
+    # Characters beyond ASCII are escaped where the results end the request (4 recorded requests). They stand as they
+    # are where something follows (1 of April 2026).
+    writer.builder.add_text("messages", json.dumps(results, ensure_ascii=end == len(turns)))
+    writer.builder.add_cost("messages", writer.rules.chat.parallel, "parallel_calls")
     return end
 
 
-def _listed(text: str) -> Json:
-    """A result that is JSON is put into the list as JSON, anything else as a string."""
+def _to_list_item(text: str) -> Json:
+    """A result as an item of the list: as JSON where its text is JSON, else as a string."""
     try:
         value = json.loads(text)
         json.dumps(value)
@@ -116,22 +127,22 @@ def _listed(text: str) -> Json:
     return value
 
 
-# ---------------------------------------------------------------- the open answer
+# ---------------------------------------------------------------- what opens the answer
 
 
-def _answer(pen: ContentDrawer, prompt: Prompt, turns: Sequence[Turn]) -> None:
-    """What opens the answer, a forced call, and the echoes of the schema's name."""
-    rules, builder = pen.rules.chat, pen.builder
-    builder.cost("frame", rules.reply, "reply")
-    functions = visible(prompt.tools)
+def _write_reply(writer: ContentWriter, prompt: Prompt, turns: Sequence[Turn]) -> None:
+    """What opens the answer, a forced call, and the name of the schema where it is repeated."""
+    rules, builder = writer.rules.chat, writer.builder
+    builder.add_cost("frame", rules.reply, "reply")
+    functions = visible_functions(prompt.tools)
     if prompt.tool_choice.mode == "named" and rules.named is not None and prompt.tool_choice.name:
-        builder.text("tools", f" to=functions.{named_choice(prompt.tool_choice, functions)}")
-        builder.cost("tools", rules.named, "forced_call")
+        builder.add_text("tools", f" to=functions.{find_forced_function(prompt.tool_choice, functions)}")
+        builder.add_cost("tools", rules.named, "forced_call")
     if prompt.tool_choice.mode == "none" and functions:
-        builder.doubt(0, 1, "tool_choice none was never recorded")
+        builder.add_doubt(0, 1, "tool_choice none was never recorded")
     if prompt.output is not None and prompt.output.kind == "json_schema" and not functions:
         name = prompt.output.name[:MAX_NAME]
         echoes = sum(turn.role == "assistant" and not turn.calls for turn in turns) + rules.schema_reply
         for _ in range(echoes):
-            builder.text("schema", name)
-        builder.cost("schema", 2 * echoes, "schema_name")
+            builder.add_text("schema", name)
+        builder.add_cost("schema", 2 * echoes, "schema_name")

@@ -1,4 +1,4 @@
-"""What OpenAI bills for an image of a size: 512 px tiles or 32 px patches, by the model's rule."""
+"""What OpenAI bills for an image of a given size: tiles of 512 px or patches of 32 px, by the model's rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.families.openai_rules import MAX_PATCHES, ImageRule, PatchImages, S
 PATCH, TILE = 32, 512
 
 DOUBTED_PATCHES = 1_536
-"""The cap of the older copies of the images guide, where newer ones allow more: above it a bill may be lower."""
+"""The limit in older copies of OpenAI's images guide. Newer copies allow more, so above it a bill may be lower."""
 
 
 def image_tokens(rule: ImageRule, size: tuple[int, int], detail: str | None, surface: str) -> int:
@@ -21,7 +21,7 @@ def image_tokens(rule: ImageRule, size: tuple[int, int], detail: str | None, sur
 
 
 def image_bound(rule: ImageRule, detail: str | None, surface: str) -> int:
-    """The most tokens that an image of any size can cost."""
+    """The most tokens that an image can cost, whatever its size."""
     if isinstance(rule, TileImages):
         long = math.ceil(rule.fit / TILE)
         return rule.base if detail == "low" else rule.base + rule.tile * long * math.ceil(rule.shortest / TILE)
@@ -31,7 +31,7 @@ def image_bound(rule: ImageRule, detail: str | None, surface: str) -> int:
 
 
 def image_doubt(rule: ImageRule, size: tuple[int, int], detail: str | None) -> tuple[int, int]:
-    """(low, high): how far the bill of one image may be from `image_tokens`; (0, 0) where the rule is certain."""
+    """How far the bill of one image may be below and above `image_tokens`. (0, 0) where the rule is certain."""
     if isinstance(rule, TileImages):
         return 0, 0
     sizing = _sizing(rule, detail)
@@ -57,8 +57,8 @@ def _tiles(rule: TileImages, size: tuple[int, int]) -> int:
 
 
 def _patches(sizing: Sizing, size: tuple[int, int]) -> int:
-    """Patches after sizing. Over the budget both sides shrink by one factor, then so that one side fills its patches;
-    the sides are floored."""
+    """Patches after the image is resized. Above the budget both sides shrink by one factor, and then once more, so that
+    one side fills its last patch. The sides are rounded down."""
     width, height = float(size[0]), float(size[1])
     longest = max(width, height)
     if longest > sizing.side:

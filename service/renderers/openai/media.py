@@ -1,6 +1,7 @@
-"""Images, files and recordings in a request to OpenAI: what they cost, what their text is, what must be assumed.
+"""Images, files and recordings in a request to OpenAI: their costs, their text, and what must be assumed.
 
-Nothing is fetched. A file's text is counted like any text; what the provider adds to it is a constant of the family.
+Nothing is fetched. The text of a file is counted like any text. What the provider adds to it is a constant of the
+family.
 """
 
 from __future__ import annotations
@@ -17,31 +18,36 @@ from service.renderers.openai.images import image_bound, image_doubt, image_toke
 from service.types import Media
 
 REMOTE_FILE_TOKENS = 8_000
-"""Assumed for a file whose bytes are not in the body: ten pages of 800 tokens, since no limit is a useful bound."""
+"""Tokens assumed for a file whose bytes are not in the body: ten pages of 800. No limit of the provider is a useful
+bound."""
 
 AUDIO_PER_SECOND, AUDIO_FRAME = 10, 4
-"""floor(10 x seconds) + 4 after the encoder's padding is cut off: 6 of 6 recorded requests, 2025 and 2026."""
+"""A recording costs floor(10 x seconds) + 4 tokens, without the padding of the encoder (6 of 6 recorded requests, 2025
+and 2026)."""
 
 REMOTE_AUDIO_SECONDS = 600
-"""Assumed for a recording that does not tell its length."""
+"""Seconds assumed for a recording whose length is not known."""
 
 VIDEO_PER_SECOND = 260
-"""No OpenAI model takes video; a request that holds one is counted like a picture a second."""
+"""Tokens. No OpenAI model takes video; one is counted as a picture a second."""
 
 SHEET_EXTRA = 19
-"""A CSV file beyond other files: 1 recorded request of gpt-5.4, July 2026."""
+"""Tokens that a CSV file costs more than other files (1 recorded request of gpt-5.4, July 2026)."""
 
 LATE_FILE, LATE_PAGE = 13, 779
-"""What newer recordings (May to August 2026) bill for a file and for a page in Chat beyond the older ones (up to March
-2026). Of the newer, the one PDF seen in Chat is tagged, and was billed so by an old and a new model: for older models
-the tagging decides, because the date of a request is not in its body."""
+"""Tokens that newer requests (May to August 2026) are billed more than older ones (up to March 2026), for a file and
+for a page in Chat.
+
+The one PDF among the newer requests in Chat is tagged, and an old and a new model billed it alike. The date of a
+request is not in its body, so for older models a tagged PDF is billed in the new way.
+"""
 
 CHARS_PER_TOKEN = 4
-"""Of English text; used only where the caller describes a document without its words."""
+"""Of English text. Used only where the caller describes a document without its text."""
 
 
 @dataclass(slots=True)
-class MediaPainter:
+class MediaWriter:
     """Adds media to a rendering. `surface` is "chat" or "responses"."""
 
     builder: RenderingBuilder
@@ -49,7 +55,7 @@ class MediaPainter:
     surface: str
 
     def add(self, media: Media) -> bool:
-        """Add one medium; True where the provider puts it into a message of its own."""
+        """Add one medium. Returns True where the provider puts it into a message of its own."""
         if media.kind == "image":
             self._image(media)
         elif media.kind == "audio":
@@ -70,10 +76,10 @@ class MediaPainter:
             why = "its size cannot be read" if media.data is not None else "its size is not in the body"
             self._guess(media, bound, f"{why}; counted as the largest image the model bills")
             return
-        self.builder.cost("media", image_tokens(self.rules.images, size, media.detail, self.surface), "image")
+        self.builder.add_cost("media", image_tokens(self.rules.images, size, media.detail, self.surface), "image")
         low, high = image_doubt(self.rules.images, size, media.detail)
         if high:
-            self.builder.doubt(low, high, "the wrapper of a patch image varies by 0 to 2")
+            self.builder.add_doubt(low, high, "the wrapper of a patch image varies by 0 to 2")
 
     def _audio(self, media: Media) -> None:
         seconds = media.seconds
@@ -84,18 +90,18 @@ class MediaPainter:
             assumed = AUDIO_PER_SECOND * REMOTE_AUDIO_SECONDS
             self._guess(media, assumed, "its length cannot be read; ten minutes are assumed")
             return
-        self.builder.cost("media", math.floor(AUDIO_PER_SECOND * seconds) + AUDIO_FRAME, "audio")
-        self.builder.doubt(-1, 1, "the length of a recording is rounded")
+        self.builder.add_cost("media", math.floor(AUDIO_PER_SECOND * seconds) + AUDIO_FRAME, "audio")
+        self.builder.add_doubt(-1, 1, "the length of a recording is rounded")
 
     def _guess(self, media: Media, tokens: int, reason: str) -> None:
-        self.builder.cost("media", tokens, "assumed_media")
-        self.builder.miss(media.path, media.kind, reason, tokens)
+        self.builder.add_cost("media", tokens, "assumed_media")
+        self.builder.add_uncounted(media.path, media.kind, reason, tokens)
 
     # ------------------------------------------------------------ files
 
     def _file(self, media: Media) -> None:
         if media.data is None:
-            self._unseen(media)
+            self._remote_file(media)
             return
         pdf = read_pdf(media.data)
         if pdf is not None:
@@ -105,31 +111,31 @@ class MediaPainter:
         if text is None:
             self._guess(media, REMOTE_FILE_TOKENS, "its text cannot be read; ten pages are assumed")
             return
-        self.builder.text("media", text)
+        self.builder.add_text("media", text)
         extra = SHEET_EXTRA if media.mime == "text/csv" else 0
-        self.builder.cost("media", (self.rules.responses.file or LATE_FILE) + extra, "file")
-        self.builder.doubt(-LATE_FILE, 30 + len(text) // 40, "files that are not PDF were recorded three times")
+        self.builder.add_cost("media", (self.rules.responses.file or LATE_FILE) + extra, "file")
+        self.builder.add_doubt(-LATE_FILE, 30 + len(text) // 40, "files that are not PDF were recorded three times")
 
     def _pdf(self, data: bytes, pdf: Pdf, path: str) -> None:
-        """The text of the pages, which are also billed as pictures where the family or the file says so."""
-        self.builder.text("media", "\n".join(page.text for page in pdf.pages))
-        late = is_tagged(data)
+        """The text of the pages. Pages are also billed as pictures where the family or the file says so."""
+        self.builder.add_text("media", "\n".join(page.text for page in pdf.pages))
+        late = is_tagged_pdf(data)
         pages = len(pdf.pages)
         if self.surface == "chat":
-            self.builder.cost("media", self.rules.chat.file, "pdf")
+            self.builder.add_cost("media", self.rules.chat.file, "pdf")
             page_cost = self.rules.chat.file_page or (LATE_PAGE if late else 0)
-            self.builder.cost("media", page_cost * pages, "pdf_pages")
-            self.builder.doubt(-page_cost * pages, (LATE_PAGE - page_cost) * pages + 5, "PDF pages as pictures")
+            self.builder.add_cost("media", page_cost * pages, "pdf_pages")
+            self.builder.add_doubt(-page_cost * pages, (LATE_PAGE - page_cost) * pages + 5, "PDF pages as pictures")
         else:
             cost = self.rules.responses.file or (LATE_FILE if late else 0)
-            self.builder.cost("media", cost, "pdf")
+            self.builder.add_cost("media", cost, "pdf")
             over = LATE_FILE * pages + 4 - cost
-            self.builder.doubt(-cost - 3 * (pages - 1), over, "what stands around a PDF's text")
+            self.builder.add_doubt(-cost - 3 * (pages - 1), over, "what stands around a PDF's text")
         if not pdf.complete:
-            self.builder.miss(path, "document", "the text of some pages cannot be read")
-            self.builder.doubt(0, 800 * pages, "pages without readable text")
+            self.builder.add_uncounted(path, "document", "the text of some pages cannot be read")
+            self.builder.add_doubt(0, 800 * pages, "pages without readable text")
 
-    def _unseen(self, media: Media) -> None:
+    def _remote_file(self, media: Media) -> None:
         """A file described by the caller, or one that only a URL or an id points to."""
         if media.page_sizes is None and media.text_chars is None:
             self._guess(media, REMOTE_FILE_TOKENS, "its bytes are not in the body; ten pages of text are assumed")
@@ -138,12 +144,12 @@ class MediaPainter:
         text = math.ceil((media.text_chars or 0) / CHARS_PER_TOKEN)
         chat = self.surface == "chat"
         around = self.rules.chat.file + self.rules.chat.file_page * pages if chat else self.rules.responses.file
-        self.builder.cost("media", text + around, "described_file")
+        self.builder.add_cost("media", text + around, "described_file")
         over = text + (LATE_PAGE * pages if chat else LATE_FILE)
-        self.builder.doubt(-(text // 2), over, "a file described by its length")
-        self.builder.miss(media.path, media.kind, "counted from the caller's description", text)
+        self.builder.add_doubt(-(text // 2), over, "a file described by its length")
+        self.builder.add_uncounted(media.path, media.kind, "counted from the caller's description", text)
 
 
-def is_tagged(data: bytes) -> bool:
-    """Whether a PDF carries a structure tree (as word processors write), seen without unpacking anything."""
+def is_tagged_pdf(data: bytes) -> bool:
+    """Whether a PDF has a structure tree, as word processors write it. Nothing is unpacked to find out."""
     return b"/StructTreeRoot" in data

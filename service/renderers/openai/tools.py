@@ -1,6 +1,6 @@
-"""Function definitions as the TypeScript that OpenAI's models are shown.
+"""Writing function definitions as the TypeScript that OpenAI's models are shown.
 
-One function is
+One function is written as
 
     // description, a comment a line
     type NAME = (_: {
@@ -10,8 +10,8 @@ One function is
     key?: string | null, // default: "x"
     }) => any;
 
-without indentation; an object without any comment stands on one line. Found by fitting 205 distinct tool lists of
-recorded requests (2024 to 2026); 200 of them are billed to the token by it.
+without indentation. An object without any comment stands on one line. The form was found by fitting 205 distinct tool
+lists of recorded requests (2024 to 2026). It gives the billed number of tokens for 200 of them.
 """
 
 from __future__ import annotations
@@ -23,59 +23,63 @@ from dataclasses import dataclass, field
 from service.types import Json, Tool
 
 MAX_DEPTH = 40
-"""Nesting of a drawn schema; deeper parts are `any`. A body holds at most 50 levels, but references may chain."""
+"""Levels of a schema that are written out; deeper parts become `any`. A body holds at most 50 levels, but references
+may lead to more."""
 
 MAX_CHAIN = 8
-"""References followed from one to the next without anything drawn between them."""
+"""References followed from one to the next with nothing written between them."""
 
 MAX_EXPANSION = 1_000_000
-"""Characters drawn through references in one request: references can double what is drawn at each step."""
+"""Characters that references may add to one request. A chain of references can double the text at each step."""
 
 _PLAIN = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}
 
 
 def render_namespace(functions: Iterable[str]) -> str:
-    """Drawn functions as one namespace, the form before GPT-5."""
+    """Written functions as one namespace: the form before GPT-5."""
     return "namespace functions {\n\n" + "".join(f"{text}\n\n" for text in functions) + "} // namespace functions"
 
 
 @dataclass(slots=True)
-class ToolDrawer:
-    """Draws the functions of one request. `unsure` grows by the characters drawn by guess (see `guess`)."""
+class FunctionWriter:
+    """Writes the functions of one request.
 
-    unsure: int = 0
+    `guessed_characters` is the length of all text whose form was never measured (see `note_guess`).
+    """
+
+    guessed_characters: int = 0
     _left: int = MAX_EXPANSION
 
-    def draw(self, tool: Tool) -> str:
-        """The TypeScript of one function; a free-form tool's grammar stands in its comment."""
+    def write(self, tool: Tool) -> str:
+        """The TypeScript of one function. The grammar of a free-form tool stands in its comment."""
         if tool.kind == "custom":
             return self._free_form(tool)
         params = tool.parameters if isinstance(tool.parameters, Mapping) else {}
         argument = ""
         if _properties(params):
-            drawing = _Drawing(self, params)
-            argument = "_: " + "\n".join([*_lead(params), drawing.object(params, 0)])
+            schema_writer = _SchemaWriter(self, params)
+            argument = "_: " + "\n".join([*_comments(params), schema_writer.object(params, 0)])
         return "\n".join([*_comment(tool.description), f"type {tool.name} = ({argument}) => any;"])
 
     def _free_form(self, tool: Tool) -> str:
-        """No recorded request has one: name, description and grammar are certain, their form is not."""
-        lines = [*_comment(tool.description), *_comment(grammar_of(tool)), f"type {tool.name} = (_: string) => any;"]
+        """A free-form tool. No recorded request has one: what is shown is certain, the form of it is a guess."""
+        lines = [*_comment(tool.description), *_comment(find_grammar(tool)), f"type {tool.name} = (_: string) => any;"]
         text = "\n".join(lines)
-        self.guess(text)
+        self.note_guess(text)
         return text
 
-    def guess(self, text: str) -> None:
-        """Note that `text` is drawn in a form that was never measured."""
-        self.unsure += len(text)
+    def note_guess(self, text: str) -> None:
+        """Note that `text` was written in a form that was never measured."""
+        self.guessed_characters += len(text)
 
     def spend(self, characters: int) -> bool:
-        """Take from what references may still draw; False when it is used up."""
+        """Take `characters` from what references may still add. Returns False when nothing is left."""
         self._left -= characters
         return self._left >= 0
 
 
-def grammar_of(tool: Tool) -> str:
-    """The grammar of a free-form tool, "" where it has none."""
+def find_grammar(tool: Tool) -> str:
+    """The grammar of a free-form tool, or "" where it has none."""
     form = tool.raw.get("format")
     inner = form.get("grammar", form) if isinstance(form, Mapping) else None
     definition = inner.get("definition") if isinstance(inner, Mapping) else None
@@ -83,23 +87,23 @@ def grammar_of(tool: Tool) -> str:
 
 
 @dataclass(slots=True)
-class _Drawing:
-    """One function being drawn; `root` is what "#/..." references start from."""
+class _SchemaWriter:
+    """Writes the parameters of one function. "#/..." references start from `root`."""
 
-    drawer: ToolDrawer
+    function_writer: FunctionWriter
     root: Mapping[str, Json]
     _open: list[str] = field(default_factory=list)
 
     def object(self, schema: Mapping[str, Json], depth: int) -> str:
-        """{...}: a property a line when any has a comment, else all on one line."""
+        """`{...}`: one property a line where any of them has a comment, else all on one line."""
         required = schema.get("required")
         required = set(filter(_is_text, required)) if isinstance(required, list) else set()
         lines: list[str] = []
         commented = False
         for key, value in _properties(schema).items():
-            entered = self._enter(value)
+            entered = self._resolve(value)
             lead, line = self._property(f"{key}{'' if key in required else '?'}", entered, depth)
-            self._leave(line)
+            self._close(line)
             commented = commented or bool(lead) or "default" in entered
             lines += [*lead, line]
         if not commented:
@@ -107,12 +111,13 @@ class _Drawing:
         return "\n".join(["{", *lines, "}"])
 
     def _property(self, key: str, schema: Mapping[str, Json], depth: int) -> tuple[list[str], str]:
-        """Comments and line of one property, its default after it (before it where the type is an object: 1 row)."""
-        lead, drawn = _lead(schema), self.type(schema, depth + 1)
-        line = f"{key}:{drawn}," if _is_choice(schema) or drawn.startswith("\n") else f"{key}: {drawn},"
+        """The comments and the line of one property. Its default follows the line, but precedes it where the type is an
+        object (1 recorded request)."""
+        lead, written = _comments(schema), self.type(schema, depth + 1)
+        line = f"{key}:{written}," if _is_choice(schema) or written.startswith("\n") else f"{key}: {written},"
         if "default" in schema:
             default = schema["default"]
-            shown = f"// default: {default if isinstance(default, str) and 'enum' in schema else _js(default)}"
+            shown = f"// default: {default if isinstance(default, str) and 'enum' in schema else _to_js(default)}"
             if _properties(schema):
                 lead.append(shown)
             else:
@@ -123,26 +128,27 @@ class _Drawing:
         if depth > MAX_DEPTH:
             return "any"
         if isinstance(schema.get("enum"), list):
-            return " | ".join(_js(value) for value in schema["enum"])
+            return " | ".join(_to_js(value) for value in schema["enum"])
         if "const" in schema:
-            return self._guessed(_js(schema["const"]))
+            return self._note_guessed(_to_js(schema["const"]))
         kind = schema.get("type")
         if isinstance(kind, list):
-            return self._kinds(schema, kind, depth)
+            return self._type_list(schema, kind, depth)
         name = kind.lower() if isinstance(kind, str) else ""
         if name in _PLAIN:
-            return _PLAIN[name] + (self._guessed(" | null") if schema.get("nullable") is True else "")
+            return _PLAIN[name] + (self._note_guessed(" | null") if schema.get("nullable") is True else "")
         if name == "array":
             return self._array(schema, depth)
         if name == "object" or _properties(schema):
             return self.object(schema, depth) if _properties(schema) else "object"
         return self._choice(schema, depth)
 
-    def _kinds(self, schema: Mapping[str, Json], kinds: Sequence[Json], depth: int) -> str:
-        """A list of types: in line, but inside the items of an array with its comment over each (1 tool, 11 rows)."""
+    def _type_list(self, schema: Mapping[str, Json], kinds: Sequence[Json], depth: int) -> str:
+        """A list of types, in one line. Inside the items of an array each type has a line with the comment above it (1
+        tool, 11 recorded requests)."""
         names = dict.fromkeys(filter(_is_text, kinds))
         variants: list[Mapping[str, Json]] = [{**schema, "type": name} for name in names]
-        if depth >= 3 and _lead(schema):
+        if depth >= 3 and _comments(schema):
             return self._union(variants, depth)
         return " | ".join(self.type(variant, depth + 1) for variant in variants)
 
@@ -150,56 +156,60 @@ class _Drawing:
         items = schema.get("items")
         if not items:
             return "any[]"
-        item = self._enter(items)
-        lead, text = _lead(item), self.type(item, depth + 1)
-        self._leave(text)
+        item = self._resolve(items)
+        lead, text = _comments(item), self.type(item, depth + 1)
+        self._close(text)
         return "\n".join(["Array<", *lead, text, ">"]) if lead or "\n" in text else f"{text}[]"
 
     def _choice(self, schema: Mapping[str, Json], depth: int) -> str:
-        """anyOf (a variant a line where the schema has a comment), and what is drawn like it by guess."""
+        """`anyOf`, with one variant a line where the schema has a comment. `oneOf` and `allOf` are written like it,
+        which is a guess."""
         for word, mark in (("anyOf", "|"), ("oneOf", "|"), ("allOf", "&")):
             variants = schema.get(word)
             if not isinstance(variants, list):
                 continue
-            if word == "anyOf" and _lead(schema):
+            if word == "anyOf" and _comments(schema):
                 return self._union(variants, depth)
             text = f" {mark} ".join(self._variant(variant, depth) for variant in variants)
-            return text if word == "anyOf" else self._guessed(text)
+            return text if word == "anyOf" else self._note_guessed(text)
         return "any"
 
     def _variant(self, variant: Json, depth: int) -> str:
-        text = self.type(self._enter(variant), depth + 1)
-        self._leave(text)
+        text = self.type(self._resolve(variant), depth + 1)
+        self._close(text)
         return text
 
     def _union(self, variants: Sequence[Json], depth: int) -> str:
-        """One line a variant, its comments and format above it."""
+        """One variant a line, with its comments and its format above it."""
         lines = [""]
         for variant in variants:
-            schema = self._enter(variant)
-            lines += _lead(schema)
+            schema = self._resolve(variant)
+            lines += _comments(schema)
             if isinstance(schema.get("format"), str):
                 lines.append(f"// format: {schema['format']}")
             lines.append(f"| {self.type(schema, depth + 1)}")
-            self._leave(lines[-1])
+            self._close(lines[-1])
         return "\n".join(lines) + "\n"
 
-    def _guessed(self, text: str) -> str:
-        self.drawer.guess(text)
+    def _note_guessed(self, text: str) -> str:
+        self.function_writer.note_guess(text)
         return text
 
     # ------------------------------------------------------------ references
 
-    def _enter(self, value: Json) -> Mapping[str, Json]:
-        """`value` with its reference resolved in place, keys beside the reference winning; {} where it leads back
-        into itself, nowhere, or too far. `_leave` must follow."""
+    def _resolve(self, value: Json) -> Mapping[str, Json]:
+        """`value` with its reference resolved; keys beside the reference win.
+
+        The result is {} where the reference leads back into itself, leads nowhere, or chains too far. Every call must
+        be followed by one of `_close`.
+        """
         schema: Mapping[str, Json] = value if isinstance(value, Mapping) else {}
         first = reference = _reference(schema)
         for _ in range(MAX_CHAIN):
             if not reference:
                 break
-            if reference in self._open or not self.drawer.spend(64):
-                self.drawer.guess(reference)
+            if reference in self._open or not self.function_writer.spend(64):
+                self.function_writer.note_guess(reference)
                 schema = {}
                 break
             beside = {key: inner for key, inner in schema.items() if key != "$ref"}
@@ -208,9 +218,9 @@ class _Drawing:
         self._open.append(first)
         return schema
 
-    def _leave(self, drawn: str) -> None:
+    def _close(self, written: str) -> None:
         if self._open.pop():
-            self.drawer.spend(len(drawn))
+            self.function_writer.spend(len(written))
 
     def _target(self, reference: str) -> Mapping[str, Json]:
         target: Json = self.root
@@ -223,14 +233,14 @@ class _Drawing:
 
 
 def _comment(text: Json) -> list[str]:
-    """Every line that is not blank, stripped, as a // comment."""
+    """Each line that is not blank, stripped, as a `//` comment."""
     if not isinstance(text, str):
         return []
     return [f"// {line.strip()}" for line in text.split("\n") if line.strip()]
 
 
-def _lead(schema: Mapping[str, Json]) -> list[str]:
-    """Title and description as comments, an empty comment line between the two."""
+def _comments(schema: Mapping[str, Json]) -> list[str]:
+    """Title and description as comments, with an empty comment line between the two."""
     title, description = _comment(schema.get("title")), _comment(schema.get("description"))
     return [*title, *(["//"] if title and description else []), *description]
 
@@ -241,7 +251,7 @@ def _properties(schema: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _is_choice(schema: Mapping[str, Json]) -> bool:
-    """Whether the type is drawn from anyOf: no blank stands between the colon and its variants."""
+    """Whether the type is written from anyOf. Then no blank stands between the colon and the variants."""
     return isinstance(schema.get("anyOf"), list) and not ({"enum", "const", "type", "properties"} & schema.keys())
 
 
@@ -254,5 +264,5 @@ def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
-def _js(value: Json) -> str:
+def _to_js(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)

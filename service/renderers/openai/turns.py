@@ -1,4 +1,4 @@
-"""A prompt of any dialect as the sequence of turns that Chat Completions knows."""
+"""Turning a prompt of any dialect into the turns that Chat Completions knows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from service.types import Message, Part, Prompt, Role, Text, Tool, ToolAddition,
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message: its content `parts`, the function `calls` the model made in it, the `result` it answers one with,
-    and the tools `added` by it. A turn with a `result` has no other content."""
+    """One message: its content `parts`, the `calls` that the model made in it, and the tools `added` by it.
+
+    A turn with a `result` answers one call and has no other content.
+    """
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -22,25 +24,27 @@ class Turn:
     path: str = ""
 
 
-def turns_of(prompt: Prompt) -> list[Turn]:
-    """The system prompt first, then each message; results of functions stand as turns of their own before the rest of
-    the message they came in."""
-    turns = [Turn("system", prompt.system, path="system")] if _says_something(prompt.system) else []
+def make_turns(prompt: Prompt) -> list[Turn]:
+    """The turns of a prompt, the system prompt first.
+
+    Each result of a function is a turn of its own, before the rest of the message that it came in.
+    """
+    turns = [Turn("system", prompt.system, path="system")] if _has_content(prompt.system) else []
     for message in prompt.messages:
-        turns += _split(message)
+        turns += _split_into_turns(message)
     return turns
 
 
 def last_user_turn(turns: Sequence[Turn]) -> int:
-    """Index of the last turn in which the user speaks, -1 without any: what follows is the running tool loop."""
+    """Index of the last turn of the user, or -1 where there is none. The turns after it are the running tool loop."""
     return max((i for i, turn in enumerate(turns) if turn.role == "user"), default=-1)
 
 
-def _says_something(parts: tuple[Part, ...]) -> bool:
+def _has_content(parts: tuple[Part, ...]) -> bool:
     return any(not isinstance(part, Text) or part.text for part in parts)
 
 
-def _split(message: Message) -> list[Turn]:
+def _split_into_turns(message: Message) -> list[Turn]:
     results: list[Turn] = []
     content: list[Part] = []
     calls: list[ToolCall] = []

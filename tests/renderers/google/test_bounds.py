@@ -87,5 +87,5 @@ def test_any_schema_call_and_result_is_counted_under_the_rules_of_its_row(body: 
     assert all(tokens > 0 for tokens in details_of(rendering).values())
     assert all(doubt.low <= 0 <= doubt.high for doubt in rendering.doubts)
     assert isinstance(family.rules, GooglePlatforms)
-    assert rendering.rules == family.rules.on(platform).name
+    assert rendering.rules == family.rules.get_rules(platform).name
     assert rendered_for(family, body, platform) == rendering

@@ -7,16 +7,16 @@ import pytest
 from service.families.google import GoogleRules
 from service.renderers.google import declaration, words
 from service.renderers.google.declaration import CLOSE, OPEN, QUOTE
-from service.renderers.google.schema import Allowance
+from service.renderers.google.schema import ReferenceLimit
 from service.types import Tool
-from tests.renderers.google.prompts import model_of, tokens_of
+from tests.renderers.google.prompts import locate_tokens, model_of
 
 RULES: GoogleRules = model_of("gemini-3.5-flash").family.rules.gemini_api
 
 
 def block(tool: Tool) -> str:
     """The text of a declaration with the control tokens made readable."""
-    return readable(declaration.tool(tool, RULES, Allowance()).texts[0])
+    return readable(declaration.render_tool(tool, RULES, ReferenceLimit()).texts[0])
 
 
 def readable(text: str) -> str:
@@ -71,25 +71,25 @@ def test_schemas(schema: dict[str, Any], drawn: str) -> None:
 
 
 def test_calls_and_results() -> None:
-    call = declaration.call("f", {"b": 'x"y', "a": [1, 2.0, None, True], "c": {"d": "e"}})
+    call = declaration.render_call("f", {"b": 'x"y', "a": [1, 2.0, None, True], "c": {"d": "e"}})
     assert readable(call.texts[0]) == 'call:f{a:[1,2,null,true],b:~x"y~,c:{d:~e~}}'
-    assert readable(declaration.result("f", {"ok": "yes"}).texts[0]) == "response:f{ok:~yes~}"
-    assert readable(declaration.result("f", None).texts[0]) == "response:f{}"
+    assert readable(declaration.render_result("f", {"ok": "yes"}).texts[0]) == "response:f{ok:~yes~}"
+    assert readable(declaration.render_result("f", None).texts[0]) == "response:f{}"
 
 
 def test_control_tokens_are_one_token_each_and_part_their_neighbours() -> None:
     """A tool named get_file without parameters: 16 tokens, billed by 3-flash-preview in 30 requests."""
     empty = {"functionDeclarations": [{"name": "get_file", "parameters": {"type": "OBJECT", "properties": {}}}]}
-    assert tokens_of({"tools": [empty]}, "gemini-3-flash-preview") == 16
-    quoted = declaration.call("f", {"a": "x"}).texts[0]
+    assert locate_tokens({"tools": [empty]}, "gemini-3-flash-preview") == 16
+    quoted = declaration.render_call("f", {"a": "x"}).texts[0]
     assert quoted.count("<unused") == 4
 
 
 def test_words_are_the_same_tree_without_its_punctuation() -> None:
     tool = Tool("get_weather", "Weather.", {"type": "object", "properties": {"city": {"type": "string"}}})
-    drawn = words.tool(tool, RULES, Allowance())
+    drawn = words.render_tool(tool, RULES, ReferenceLimit())
     expected = "get_weather description Weather. parameters type OBJECT properties city type STRING"
     assert drawn.texts == tuple(expected.split())
     assert drawn.fixed == words.BLOCK
-    assert words.call("f", {"n": 3, "ok": True}).texts == ("f", "n", "3", "ok", "true")
-    assert words.result("f", {"list": ["a", {"b": None}]}).texts == ("f", "list", "a", "b", "null")
+    assert words.render_call("f", {"n": 3, "ok": True}).texts == ("f", "n", "3", "ok", "true")
+    assert words.render_result("f", {"list": ["a", {"b": None}]}).texts == ("f", "list", "a", "b", "null")

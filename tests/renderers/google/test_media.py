@@ -175,9 +175,9 @@ def test_films() -> None:
     assert billed([long], "gemini-3-flash-preview", "vertex") == {"VIDEO": 640, "AUDIO": 250}
     assert billed([short], "gemini-3-flash-preview") == {"VIDEO": 66}
     assert billed([short], "gemini-3-flash-preview", "vertex") == {"VIDEO": 64}
-    film = described("video/mp4", seconds=13.347)
-    assert billed([film], "gemini-2.5-flash") == {"VIDEO": 3_682, "AUDIO": 428}
-    assert billed([film], "gemini-2.5-flash", "vertex") == {"VIDEO": 3_354}
+    video = described("video/mp4", seconds=13.347)
+    assert billed([video], "gemini-2.5-flash") == {"VIDEO": 3_682, "AUDIO": 428}
+    assert billed([video], "gemini-2.5-flash", "vertex") == {"VIDEO": 3_354}
 
 
 def test_the_bytes_of_a_film_tell_its_shape_and_its_sound() -> None:

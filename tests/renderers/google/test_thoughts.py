@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.renderers.google.thoughts import hidden_tokens, is_streamed
+from service.renderers.google.thoughts import estimate_thought_tokens, is_streamed
 from tests.renderers.google.prompts import details_of, rendered, user
 
 
@@ -33,14 +33,14 @@ def hidden(contents: list[dict[str, Any]], model: str, platform: str = "gemini-a
 
 @pytest.mark.parametrize(("size", "tokens"), [(36, 0), (50, 0), (102, 0), (1_000, 255), (10_000, 2_811)])
 def test_the_estimate_grows_with_the_bytes_beyond_an_envelope(size: int, tokens: int) -> None:
-    assert hidden_tokens(base64.b64encode(bytes(size)).decode()) == tokens
-    assert hidden_tokens(base64.urlsafe_b64encode(bytes(size)).decode().rstrip("=")) == tokens
+    assert estimate_thought_tokens(base64.b64encode(bytes(size)).decode()) == tokens
+    assert estimate_thought_tokens(base64.urlsafe_b64encode(bytes(size)).decode().rstrip("=")) == tokens
 
 
 def test_thoughts_since_the_last_user_message_are_billed_on_3() -> None:
     contents = [user("Hi"), called(1_000), ANSWER, called(2_000), ANSWER]
-    first, second = hidden(contents, "gemini-3-flash-preview")
-    assert second > 1.9 * first > 400
+    find_first, second = hidden(contents, "gemini-3-flash-preview")
+    assert second > 1.9 * find_first > 400
     assert hidden([*contents, user("And now?")], "gemini-3-flash-preview") == []
     assert len(hidden([*contents, user("And now?"), called(500)], "gemini-3-flash-preview")) == 1
 
@@ -54,7 +54,7 @@ def test_all_thoughts_are_billed_on_3_5_and_none_where_they_are_free() -> None:
 def test_hidden_thoughts_are_listed_with_what_was_assumed() -> None:
     rendering = rendered({"contents": [user("Hi"), called(1_000)]}, "gemini-3.5-flash")
     assert [(item.path, item.kind) for item in rendering.uncounted] == [("contents[1].parts[0]", "thought_signature")]
-    assert rendering.uncounted[0].assumed_tokens == hidden_tokens(signature(1_000))
+    assert rendering.uncounted[0].assumed_tokens == estimate_thought_tokens(signature(1_000))
     assert details_of(rendering)["messages"] > rendering.uncounted[0].assumed_tokens
 
 
