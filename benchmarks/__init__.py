@@ -1,1 +1,1 @@
-"""The speed harness. Results are printed, never asserted: a machine's speed is not a fact about the code."""
+"""The benchmarks. Results are printed, never asserted: how fast a machine is says nothing about the code."""

@@ -1,4 +1,4 @@
-"""`make bench`: print how fast this checkout is on this machine, and keep it in RESULTS.md; PARTS names some of it."""
+"""`make bench`: measure how fast this checkout is on this machine, and write RESULTS.md. PARTS chooses some parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from benchmarks.results import Tee, write
+from benchmarks.results import Tee, write_section
 
 PARTS: Mapping[str, str] = {
     "rates": "Requests a second",
@@ -23,7 +23,7 @@ PARTS: Mapping[str, str] = {
     "claude": "Claude 3 and later",
     "litellm": "LiteLLM's proxy",
 }
-"""Name of the module that measures -> what its results are called."""
+"""The module that measures -> the heading of its results."""
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
         with contextlib.redirect_stdout(tee):
             run()
         print(f"   ({time.perf_counter() - began:.0f} s)", flush=True)
-        write(PARTS[part], tee.text)
+        write_section(PARTS[part], tee.text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Many texts in one call: items a second of a batch, of one call each, and of tiktoken in the caller's process."""
+"""Many texts: how many a second in one batch call, in a call each, and by tiktoken in the caller's process."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from benchmarks import servers, texts
 from benchmarks.client import drive
+from benchmarks.rounds import measure_in_turns
 from benchmarks.servers import CLIENT_CORE, Server
-from benchmarks.sides import in_turns
 from service.tokenizers.registry import get_tokenizer
 
 ITEMS = 1_000
@@ -17,9 +17,9 @@ ROUNDS = 5
 
 
 def run() -> None:
-    with servers.ours() as server, servers.on_core(CLIENT_CORE):
+    with servers.start_tallystick() as server, servers.pin_to_core(CLIENT_CORE):
         for size in (450, 4_000):
-            found = in_turns(_sides(server, size), ROUNDS)
+            found = measure_in_turns(_sides(server, size), ROUNDS)
             cells = (f"{name} {statistics.median(rates):,.0f}" for name, rates in found.items())
             print(f"texts of {size:>5} B, items/s: " + "; ".join(cells))
 

@@ -1,4 +1,4 @@
-"""Claude 3 and later against tiktoken's o200k_base in one run: warm, cold, short, hostile, threads, memory.
+"""The tokenizers of Claude 3 and later beside tiktoken's o200k_base: warm, cold, short and hostile texts, threads.
 
     python -m benchmarks.claude
 
@@ -51,7 +51,7 @@ def korean() -> str:
 
 
 def hostile() -> dict[str, str]:
-    """100 KB each of what costs most."""
+    """100 KB each of the texts that take longest."""
     some = random.Random(5)
     bmp = "".join(chr(some.randrange(1, 0xD800)) for _ in range(34_000))
     return {
@@ -67,7 +67,7 @@ def hostile() -> dict[str, str]:
 
 
 def seconds(count: Callable[[str], object], text: str, repeats: int = REPEATS) -> float:
-    """The least of some repeats."""
+    """The shortest of some repeats."""
     best = float("inf")
     for _ in range(repeats):
         began = time.perf_counter()
@@ -154,7 +154,7 @@ def extremes() -> None:
 
 
 def threads() -> None:
-    """What two threads do in the time of one. Meaningless on a machine whose cores are busy."""
+    """How much two threads count in the time of one. Only a machine whose cores are idle can tell."""
     tokenizer = claude.load("claude-v4.8")
     for name, text in (("English", english() * 2), ("code", code() * 2)):
         one = seconds(partial(_work, tokenizer, 8), text, 5)

@@ -1,7 +1,8 @@
-"""A lean HTTP/1.1 client for loopback: keeps some connections busy for a while, and measures.
+"""A fast HTTP/1.1 client for loopback. It keeps some connections busy for a while, and measures.
 
-Each request is made of the same bytes around a number of its own, so that no answer can be one given before. It costs
-about 10 us of the client's core a request (its busy share is measured, too), so that the server is what is measured.
+All requests have the same bytes but for a number, which differs each time: no response can be one that was cached. The
+client needs about 10 us of its core for a request, so that the server is what is measured. Its own busy share is
+measured, too.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from dataclasses import dataclass, field
 from itertools import count
 
 NUMBER = b"000000000000"
-"""What stands in a template for the number of the request: twelve digits."""
+"""The place in a template for the number of the request, twelve digits."""
 
 CHUNK = 1 << 18
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
-PATIENCE_SECONDS = 20
+TIMEOUT_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,14 @@ class Address:
     port: int
 
     @classmethod
-    def of(cls, url: str) -> Address:
+    def parse(cls, url: str) -> Address:
         host, _, port = url.removeprefix("http://").partition(":")
         return cls(host, int(port))
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A request up to its number and from there on."""
+    """A request: the bytes before its number, and those after it."""
 
     before: bytes
     after: bytes
@@ -44,7 +45,7 @@ class Template:
 
     @classmethod
     def post(cls, path: str, body: bytes, headers: Mapping[str, str]) -> Template:
-        """A POST of `body`, in which NUMBER stands once. Raises ValueError where it does not."""
+        """A POST of `body`, which must contain NUMBER once. Raises ValueError if it does not."""
         if body.count(NUMBER) != 1:
             raise ValueError(f"the body for {path} must hold the number once, not {body.count(NUMBER)} times")
         lines = {"Host": "127.0.0.1", "Content-Type": "application/json", **headers, "Content-Length": str(len(body))}
@@ -58,19 +59,19 @@ class Template:
 
 @dataclass(slots=True)
 class Load:
-    """What came of it. `busy` is the share of its time that the client worked rather than waited."""
+    """The measured responses. `busy_share` is the share of the time that the client worked and did not wait."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
-    busy: float = 0.0
+    busy_share: float = 0.0
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Responses a second."""
         return len(self.latencies) / self.seconds
 
     def percentile(self, share: float) -> float:
-        """Seconds."""
+        """The latency, in seconds, that this share of the requests does not exceed."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -79,113 +80,113 @@ class Load:
         return statistics.median(self.latencies)
 
 
-class _Exchange:
-    """One connection: a request on its way out or its answer on its way in."""
+class _Connection:
+    """One connection, which sends a request or receives its response."""
 
-    __slots__ = ("answer", "began", "missing", "socket", "unsent")
+    __slots__ = ("began_at", "bytes_missing", "response", "socket", "unsent_bytes")
 
     def __init__(self, address: Address) -> None:
-        self.socket = socket.create_connection((address.host, address.port), timeout=PATIENCE_SECONDS)
+        self.socket = socket.create_connection((address.host, address.port), timeout=TIMEOUT_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
-        self.began = 0.0
-        self.unsent = memoryview(b"")
-        self.answer = b""
-        self.missing = -1
-        """Bytes of the answer that are to come; -1 as long as its head is not complete."""
+        self.began_at = 0.0
+        self.unsent_bytes = memoryview(b"")
+        self.response = b""
+        self.bytes_missing = -1
+        """Bytes of the response that have not come; -1 until its headers are complete."""
 
-    def begin(self, request: bytes) -> bool:
-        """Send a request; whether all of it is out."""
-        self.answer, self.missing, self.unsent = b"", -1, memoryview(request)
-        self.began = time.perf_counter()
-        return self.go_on()
+    def start(self, request: bytes) -> bool:
+        """Start to send a request. Returns whether all of it is sent."""
+        self.response, self.bytes_missing, self.unsent_bytes = b"", -1, memoryview(request)
+        self.began_at = time.perf_counter()
+        return self.send_rest()
 
-    def go_on(self) -> bool:
-        while self.unsent:
+    def send_rest(self) -> bool:
+        while self.unsent_bytes:
             try:
-                self.unsent = self.unsent[self.socket.send(self.unsent):]
+                self.unsent_bytes = self.unsent_bytes[self.socket.send(self.unsent_bytes):]
             except BlockingIOError:
                 return False
         return True
 
     def receive(self) -> bool:
-        """Take what has come; whether the answer is complete. Raises RuntimeError for any status but 200."""
+        """Read what has come. Returns whether the response is complete. Raises RuntimeError for any status but 200."""
         data = self.socket.recv(CHUNK)
         if not data:
             raise RuntimeError("the server closed the connection")
-        if self.missing < 0:
-            self.answer += data
-            end = self.answer.find(b"\r\n\r\n")
+        if self.bytes_missing < 0:
+            self.response += data
+            end = self.response.find(b"\r\n\r\n")
             if end < 0:
                 return False
             self._check(end)
         else:
-            self.missing -= len(data)
-        return self.missing == 0
+            self.bytes_missing -= len(data)
+        return self.bytes_missing == 0
 
     def _check(self, end: int) -> None:
-        found = CONTENT_LENGTH.search(self.answer, 0, end + 2)
-        if not self.answer.startswith(b"HTTP/1.1 200") or found is None:
-            raise RuntimeError(f"not what was wanted: {self.answer[:600]!r}")
-        self.missing = int(found[1]) - (len(self.answer) - end - 4)
+        found = CONTENT_LENGTH.search(self.response, 0, end + 2)
+        if not self.response.startswith(b"HTTP/1.1 200") or found is None:
+            raise RuntimeError(f"unexpected response: {self.response[:600]!r}")
+        self.bytes_missing = int(found[1]) - (len(self.response) - end - 4)
 
 
 def drive(
     url: str, template: Template, *, connections: int = 8, seconds: float = 1.0, numbers: Iterator[int] | None = None
 ) -> Load:
-    """Keep `connections` busy for `seconds`, each with its next request as soon as it has its answer.
+    """Keep `connections` busy for `seconds`. Each sends its next request as soon as it has its response.
 
     Raises RuntimeError for anything but 200.
     """
     numbers = count(time.time_ns() % 10**11) if numbers is None else numbers
-    address = Address.of(url)
-    exchanges = {}
+    address = Address.parse(url)
+    by_descriptor = {}
     with select.epoll() as poll:
         try:
             for _ in range(connections):
-                exchange = _Exchange(address)
-                exchanges[exchange.socket.fileno()] = exchange
-                poll.register(exchange.socket, select.EPOLLIN)
-            return _Drive(poll, exchanges, template, numbers).run(seconds)
+                connection = _Connection(address)
+                by_descriptor[connection.socket.fileno()] = connection
+                poll.register(connection.socket, select.EPOLLIN)
+            return _Driver(poll, by_descriptor, template, numbers).run(seconds)
         finally:
-            for exchange in exchanges.values():
-                exchange.socket.close()
+            for connection in by_descriptor.values():
+                connection.socket.close()
 
 
-class _Drive:
+class _Driver:
     def __init__(
-        self, poll: select.epoll, exchanges: dict[int, _Exchange], template: Template, numbers: Iterator[int]
+        self, poll: select.epoll, by_descriptor: dict[int, _Connection], template: Template, numbers: Iterator[int]
     ) -> None:
         self.poll = poll
-        self.exchanges = exchanges
+        self.by_descriptor = by_descriptor
         self.template = template
         self.numbers = numbers
 
     def run(self, seconds: float) -> Load:
-        load, busy, began = Load(0.0), time.process_time(), time.perf_counter()
-        for exchange in self.exchanges.values():
-            self._begin(exchange)
-        end = began + seconds
-        waiting = len(self.exchanges)
+        load, cpu_before, began_at = Load(0.0), time.process_time(), time.perf_counter()
+        for connection in self.by_descriptor.values():
+            self._send_next(connection)
+        end = began_at + seconds
+        waiting = len(self.by_descriptor)
         while waiting:
-            events = self.poll.poll(PATIENCE_SECONDS)
+            events = self.poll.poll(TIMEOUT_SECONDS)
             if not events:
-                raise RuntimeError(f"no answer within {PATIENCE_SECONDS} s")
+                raise RuntimeError(f"no response within {TIMEOUT_SECONDS} s")
             for number, event in events:
-                exchange = self.exchanges[number]
-                if event & select.EPOLLOUT and exchange.go_on():
+                connection = self.by_descriptor[number]
+                if event & select.EPOLLOUT and connection.send_rest():
                     self.poll.modify(number, select.EPOLLIN)
-                if event & ~select.EPOLLOUT and exchange.receive():
+                if event & ~select.EPOLLOUT and connection.receive():
                     now = time.perf_counter()
-                    load.latencies.append(now - exchange.began)
+                    load.latencies.append(now - connection.began_at)
                     if now < end:
-                        self._begin(exchange)
+                        self._send_next(connection)
                     else:
                         waiting -= 1
-        load.seconds = time.perf_counter() - began
-        load.busy = (time.process_time() - busy) / load.seconds
+        load.seconds = time.perf_counter() - began_at
+        load.busy_share = (time.process_time() - cpu_before) / load.seconds
         return load
 
-    def _begin(self, exchange: _Exchange) -> None:
-        if not exchange.begin(self.template.request(next(self.numbers))):
-            self.poll.modify(exchange.socket, select.EPOLLIN | select.EPOLLOUT)
+    def _send_next(self, connection: _Connection) -> None:
+        if not connection.start(self.template.request(next(self.numbers))):
+            self.poll.modify(connection.socket, select.EPOLLIN | select.EPOLLOUT)

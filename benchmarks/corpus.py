@@ -1,4 +1,4 @@
-"""`tallystick count-corpus`: how fast it is by workers, and that its memory does not grow with the corpus."""
+"""`tallystick count-corpus`: how fast it is with one worker and two, and how much memory it takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ TEXTS = (("short", 300), ("middling", 3_000))
 
 
 def run() -> None:
-    """Print all."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for kind, chars in TEXTS:
@@ -47,7 +46,7 @@ def _one_file(path: Path, chars: int, megabytes: int) -> None:
 
 
 def _as_parquet(source: Path, target: Path) -> None:
-    """All in one row group, the least convenient of all."""
+    """In a single row group, which is the hardest case: it cannot be split between workers."""
     records = [json.loads(line) for line in source.read_text().splitlines()]
     pq.write_table(pa.Table.from_pylist(records), target, row_group_size=len(records), use_dictionary=False)
 
@@ -61,19 +60,19 @@ def _measure(path: Path, workers: int) -> None:
     before = os.times()
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as running:
         peak = _Peak(running.pid)
-        said = running.communicate()[0]
-        most = peak.stop()
+        output_text = running.communicate()[0]
+        peak_mib = peak.stop()
     after = os.times()
     for written in path.parent.glob("rows.*"):
         written.unlink()
-    told = json.loads(said)
-    records, speed, seconds = told["records"], told["this_run"]["mb_per_second"], told["this_run"]["seconds"]
+    report = json.loads(output_text)
+    records, speed, seconds = report["records"], report["this_run"]["mb_per_second"], report["this_run"]["seconds"]
     spent = after.children_user + after.children_system - before.children_user - before.children_system
-    print(f"{path.name:<18} {workers:7} {speed:8.1f} {records / seconds:11,.0f} {spent:13.1f} {most:13.0f}")
+    print(f"{path.name:<18} {workers:7} {speed:8.1f} {records / seconds:11,.0f} {spent:13.1f} {peak_mib:13.0f}")
 
 
 class _Peak:
-    """The most that a process and its children take, seen ten times a second."""
+    """The most memory that a process and its children take. It is read ten times a second."""
 
     def __init__(self, process: int) -> None:
         self._process, self._most, self._stopped = process, 0.0, threading.Event()
@@ -81,28 +80,28 @@ class _Peak:
         self._watching.start()
 
     def stop(self) -> float:
-        """MiB, what they share counted once."""
+        """The peak in MiB. Memory that the processes share counts once."""
         self._stopped.set()
         self._watching.join()
         return self._most
 
     def _watch(self) -> None:
         while not self._stopped.is_set():
-            self._most = max(self._most, sum(map(_proportional, _family(self._process))) / 1024)
+            self._most = max(self._most, sum(map(_read_proportional_kib, _list_processes(self._process))) / 1024)
             time.sleep(0.1)
 
 
-def _family(process: int) -> list[int]:
+def _list_processes(process: int) -> list[int]:
     try:
         tasks = list(Path(f"/proc/{process}/task").iterdir())
         children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
         return []
-    return [process, *(one for child in children for one in _family(child))]
+    return [process, *(one for child in children for one in _list_processes(child))]
 
 
-def _proportional(process: int) -> int:
-    """KiB; 0 of one that is gone."""
+def _read_proportional_kib(process: int) -> int:
+    """The proportional set size in KiB; 0 when the process has ended."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,7 +1,7 @@
-"""Engines in one thread of this process: how many MB/s, against what everybody else would call.
+"""How fast tokenizers are, in MB/s of one thread, beside the libraries that others use.
 
-Each text is counted once by a fresh engine ("first"), then again and again: the engine remembers words it met, as it
-does in a running service. The references remember, too, what they remember by themselves.
+Each text is counted once by a new engine ("first"), and then again ("again"): an engine remembers words that it has
+met, as it does in a running service. The libraries remember what they remember by themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.sides import in_turns, ratio
+from benchmarks.rounds import measure_in_turns, ratio
 from benchmarks.texts import corpora
 from service.tokenizers import registry
 from service.tokenizers.base import EngineChoice
@@ -21,12 +21,12 @@ from service.tokenizers.registry import Registry
 
 ROUNDS = 5
 SLOW_CHARACTERS = 60_000
-"""What a reference that takes a second for a megabyte gets of each corpus."""
+"""How much of each corpus is given to a library that needs a second for a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """`call` is made of our reference engine: the library's own ordinary call on a text."""
+    """A library to compare with. `call` takes our reference engine and returns the library's usual call on a text."""
 
     name: str
     call: Callable[[Any], Callable[[str], object]]
@@ -57,10 +57,10 @@ def run() -> None:
     print(f"{'MB/s':<14}{'corpus':<14}{'first':>8}{'again':>8}   against")
     for name, opponents in ROWS:
         for corpus, text in corpora().items():
-            print(f"{name:<14}{corpus:<14}" + _row(name, text, opponents), flush=True)
+            print(f"{name:<14}{corpus:<14}" + _format_row(name, text, opponents), flush=True)
 
 
-def _row(name: str, text: str, opponents: tuple[Opponent, ...]) -> str:
+def _format_row(name: str, text: str, opponents: tuple[Opponent, ...]) -> str:
     fresh = Registry().get(name)
     first = _speed(fresh.count, text)
     mine = registry.get_tokenizer(name).count
@@ -70,7 +70,7 @@ def _row(name: str, text: str, opponents: tuple[Opponent, ...]) -> str:
     for opponent in opponents:
         sides[opponent.name] = partial(_speed, calls[opponent.name], short if opponent.slow else text)
     mine(text)
-    found = in_turns(sides, ROUNDS)
+    found = measure_in_turns(sides, ROUNDS)
     again = statistics.median(found[""])
     return f"{first:>8.1f}{again:>8.1f}   " + "  ".join(_against(found))
 
@@ -87,7 +87,7 @@ def _reference(name: str) -> Any:
 
 
 def _speed(count: Callable[[str], object], text: str) -> float:
-    """MB/s of processor time of all threads: what others on the machine do does not count."""
+    """MB/s of processor time of all threads. Other processes on the machine do not affect it."""
     began = time.process_time()
     count(text)
     return len(text.encode()) / 1e6 / (time.process_time() - began)

@@ -1,4 +1,4 @@
-"""The figures of RESULTS.md that the operating guide quotes, in a table that `make bench` keeps up to date."""
+"""The table of figures in the operating guide. They are taken from RESULTS.md; `make bench` writes the table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 GUIDE = Path(__file__).parent.parent / "docs" / "operating.md"
 
-MARKS = "<!-- figures: written by make bench -->\n", "<!-- end of figures -->\n"
+MARKERS = "<!-- figures: written by make bench -->\n", "<!-- end of figures -->\n"
 
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
@@ -18,14 +18,17 @@ UNKNOWN = "not measured yet"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`part` and its title are of `make bench`; `line` begins the line that it prints; `shown` takes the numbers that
-    follow there, in order."""
+    """A figure that the guide quotes.
 
-    what: str
+    `part` and `title` are those of `make bench`. `line` is how the printed line begins; the numbers that follow it are
+    put into `template`, in order. `label` says what was measured.
+    """
+
+    label: str
     part: str
     title: str
     line: str
-    shown: str
+    template: str
 
 
 RATES, SIZING, GROWTH = "Requests a second", "What an instance needs", "Growth"
@@ -46,25 +49,25 @@ FIGURES = (
 )
 
 
-def table(results: str) -> Iterator[str]:
-    """The table's lines, from the text of RESULTS.md."""
+def make_table(results: str) -> Iterator[str]:
+    """The lines of the table. `results` is the text of RESULTS.md."""
     yield "| what | measured | by | its line in [RESULTS.md](../benchmarks/RESULTS.md) |\n"
     yield "|---|---|---|---|\n"
     for row in FIGURES:
-        yield f"| {row.what} | {_value(results, row)} | `make bench PARTS={row.part}` | `{row.line}` |\n"
+        yield f"| {row.label} | {_find_value(results, row)} | `make bench PARTS={row.part}` | `{row.line}` |\n"
 
 
-def _value(results: str, row: Figure) -> str:
+def _find_value(results: str, row: Figure) -> str:
     _, _, section = results.partition(f"\n## {row.title}\n")
     line = re.search(rf"^{re.escape(row.line)}(?!\d)(.*)$", section.partition("\n## ")[0], re.MULTILINE)
-    return row.shown.format(*NUMBER.findall(line[1])) if line else UNKNOWN
+    return row.template.format(*NUMBER.findall(line[1])) if line else UNKNOWN
 
 
-def quote(results: str, guide: Path = GUIDE) -> None:
-    """Put the table between the guide's marks."""
+def write_figures(results: str, guide: Path = GUIDE) -> None:
+    """Write the table between the markers of the guide. Raises ValueError when a marker is missing."""
     text = guide.read_text("utf-8")
-    before, begin, rest = text.partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
+    before, begin, rest = text.partition(MARKERS[0])
+    _, end, after = rest.partition(MARKERS[1])
     if not begin or not end:
-        raise ValueError(f"{guide} has lost its marks: {MARKS}")
-    guide.write_text(before + begin + "".join(table(results)) + end + after, "utf-8")
+        raise ValueError(f"{guide} has lost its marks: {MARKERS}")
+    guide.write_text(before + begin + "".join(make_table(results)) + end + after, "utf-8")

@@ -1,4 +1,4 @@
-"""Time and memory against the size of a text over HTTP, 1 KB to 16 MB: both must grow as it does, and no faster."""
+"""Time and memory by the size of a text, 1 KB to 16 MB over HTTP. Both must grow in proportion to it, no faster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LARGEST = 16 << 20
 
 
 def run() -> None:
-    with servers.ours(cache_bytes=0) as server, servers.on_core(CLIENT_CORE):  # or most of a text is known
+    # Without a cache: the texts are alike, and most of each would already be counted.
+    with servers.start_tallystick(cache_bytes=0) as server, servers.pin_to_core(CLIENT_CORE):
         print(f"{'ms (us a KB)':<20}" + "".join(f"{size >> 10:>9} KB" for size in SIZES))
         for model in MODELS:
             cells = []
@@ -22,7 +23,7 @@ def run() -> None:
                 seconds = _seconds(server, _template(server, model, size))
                 cells.append(f"{seconds * 1e3:.1f} ({seconds * 1e6 / (size >> 10):.0f})")
             print(f"{model:<20}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
-    with servers.ours(cache_bytes=0) as server:
+    with servers.start_tallystick(cache_bytes=0) as server:
         for model in MODELS:
             print(f"memory for one body of {LARGEST >> 20} MB, {model:<18} " + _memory(server, model), flush=True)
 
@@ -37,10 +38,10 @@ def _seconds(server: Server, template: Template) -> float:
 
 
 def _memory(server: Server, model: str) -> str:
-    """What is resident before and after, and the most in between."""
+    """Resident memory before and after, and the most in between."""
     template = _template(server, model, LARGEST)
     before = server.memory()
-    server.forget_peak()
+    server.reset_peak()
     drive(server.url, template, connections=1, seconds=0.01)
     peak, after = server.memory("VmHWM"), server.memory()
     return f"{before >> 20} MiB before, at most {peak >> 20}, {after >> 20} after"

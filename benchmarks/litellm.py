@@ -1,8 +1,8 @@
-"""Beside LiteLLM's proxy: the same bodies to its own count endpoints and to ours, which speak its wire.
+"""Beside LiteLLM's proxy: the same bodies, sent to its count endpoints and to ours of the same names.
 
-The proxy has no models configured and no network, so that it counts by itself and asks no provider. One worker each,
-on the same core. `benchmarks/install_litellm.sh` puts it into an environment of its own; without that there is
-nothing to compare with.
+The proxy has no models configured and no network, so it counts by itself and asks no provider. Each server has one
+worker, on the same core. `benchmarks/install_litellm.sh` installs the proxy into an environment of its own; without it
+this part is skipped.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benchmarks import servers, texts
 from benchmarks.rates import CLAUDE, GPT, chat_body, measure, text_body
+from benchmarks.rounds import measure_in_turns, ratio
 from benchmarks.servers import CLIENT_CORE, SERVER_CORE, Server
-from benchmarks.sides import in_turns, ratio
 
 VENV = Path(os.environ.get("LITELLM_VENV", Path(tempfile.gettempdir(), "tallystick-litellm")))
 ROUNDS = 3
@@ -50,17 +50,17 @@ def run() -> None:
         print("LiteLLM is not installed: benchmarks/install_litellm.sh does it, into an environment of its own")
         return
     print(f"LiteLLM {_version()}; models {GPT} and {CLAUDE}")
-    with servers.ours() as ours:
+    with servers.start_tallystick() as ours:
         for name, (path, body) in bodies().items():
-            with proxy() as theirs, servers.on_core(CLIENT_CORE):  # a new one each time: it has been seen to stall
+            with proxy() as theirs, servers.pin_to_core(CLIENT_CORE):  # a new one each time: it has been seen to stall
                 try:
-                    row = _row({"ours": ours, "LiteLLM": theirs}, path, body)
+                    row = _format_row({"ours": ours, "LiteLLM": theirs}, path, body)
                 except RuntimeError as error:
                     row = str(error)
                 print(f"{name:<32}{row}", flush=True)
 
 
-def _row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
+def _format_row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
     templates = {name: texts.post(path, body, server.key) for name, server in sides.items()}
 
     def one(name: str) -> tuple[float, float]:
@@ -69,7 +69,7 @@ def _row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
 
     for name in sides:
         one(name)
-    found = in_turns({name: lambda name=name: one(name) for name in sides}, ROUNDS)  # type: ignore[misc]
+    found = measure_in_turns({name: lambda name=name: one(name) for name in sides}, ROUNDS)  # type: ignore[misc]
     rates = {name: [rate for rate, _ in rows] for name, rows in found.items()}
     cpu = {name: statistics.median(spent for _, spent in rows) for name, rows in found.items()}
     cells = (f"{name} {statistics.median(rates[name]):,.0f} requests/s ({cpu[name]:,.0f} us)" for name in sides)
@@ -88,15 +88,15 @@ def proxy() -> Iterator[Server]:
     }
     command = [str(VENV / "bin" / "litellm"), "--host", "127.0.0.1", "--port", str(port), "--num_workers", "1",
                "--telemetry", "False"]
-    with servers.on_core(SERVER_CORE), servers.program(
+    with servers.pin_to_core(SERVER_CORE), servers.start_program(
         command, env=environment, stderr=subprocess.DEVNULL
-    ) as process, servers.on_core(None):
+    ) as process, servers.pin_to_core(None):
         server = Server(f"http://127.0.0.1:{port}", process.pid, key)
-        _wait(server, process)
+        _wait_until_ready(server, process)
         yield server
 
 
-def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
+def _wait_until_ready(server: Server, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:

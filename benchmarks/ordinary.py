@@ -1,7 +1,7 @@
-"""The route that most people write: FastAPI, a pydantic model, and tiktoken on the event loop.
+"""The service that most people would write: FastAPI, a pydantic model, and tiktoken on the event loop.
 
-Texts are counted as they are; of a chat every turn's content, the system prompt and the tools, anything but a text as
-its JSON, with four tokens a turn.
+It counts the text or, of a chat, the content of every turn, the system prompt and the tools, with four tokens more for
+each turn. What is not text is counted as JSON.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ app = FastAPI()
 @app.post("/v1/responses/input_tokens")
 @app.post("/v1beta/models/{name}")
 async def count(body: Body) -> Answer:
-    return Answer(input_tokens=tokens_of(body.request or body))
+    return Answer(input_tokens=count_request(body.request or body))
 
 
-def tokens_of(body: Request) -> int:
+def count_request(body: Request) -> int:
     turns = body.messages or body.input or body.contents
     parts = [turns] if isinstance(turns, str) else [turn.get("content", turn) for turn in turns]
     parts += [body.system, body.instructions, body.systemInstruction, body.tools, getattr(body, "text", None)]

@@ -20,13 +20,13 @@ CHILD = "import sys; from benchmarks.probes import feed; feed(*sys.argv[1:])"
 
 def run() -> None:
     rows = (
-        ("ours", partial(servers.ours, cache_bytes=0), "/livez"),  # or most of a text is known
-        ("ordinary", partial(servers.floor, "ordinary"), "/docs"),
+        ("ours", partial(servers.start_tallystick, cache_bytes=0), "/livez"),  # no cache: the texts are alike
+        ("ordinary", partial(servers.start_baseline, "ordinary"), "/docs"),
     )
     for name, opened, path in rows:
         with opened(core=None) as server:
             idle = probe(server.url, path, 1.0)
-            busy, counted = loaded(server, path)
+            busy, counted = probe_under_load(server, path)
             print(
                 f"{name:<9} {path:<7} ms: idle p50 {idle.median * 1e3:.1f}, p99 {idle.percentile(0.99) * 1e3:.1f}; "
                 f"beside {BESIDE} bodies of {TOKENS:,} tokens p50 {busy.median * 1e3:.1f}, "
@@ -35,10 +35,10 @@ def run() -> None:
             )
 
 
-def loaded(server: Server, path: str) -> tuple[Load, int]:
-    """Probes, and how many bodies were counted meanwhile, fed by a process of its own."""
+def probe_under_load(server: Server, path: str) -> tuple[Load, int]:
+    """The probes, and how many bodies were counted meanwhile. Another process sends the bodies."""
     command = [sys.executable, "-c", CHILD, server.url, server.key or "-"]
-    with servers.program(command) as child:
+    with servers.start_program(command) as child:
         assert child.stdout is not None
         child.stdout.readline()  # it has begun
         load = probe(server.url, path, SECONDS)
@@ -47,7 +47,7 @@ def loaded(server: Server, path: str) -> tuple[Load, int]:
 
 
 def feed(url: str, key: str) -> None:
-    """Keep four bodies under way for a little longer than probes are made. Every one is new to the server."""
+    """Send four bodies at a time, for a little longer than probes are made. The server has seen none of them before."""
     text = texts.prose(round(TOKENS * 4.4))
     body = {"model": "gpt-4o", "text": f"{texts.MARK} {text}"}
     template = texts.post("/v1/countTokens", body, key)
@@ -56,8 +56,8 @@ def feed(url: str, key: str) -> None:
 
 
 def probe(url: str, path: str, seconds: float) -> Load:
-    """One request after the other with 5 ms between, each on a connection that is kept."""
-    address, load = Address.of(url), Load(seconds)
+    """One request after the other on one connection, with pauses of 5 ms."""
+    address, load = Address.parse(url), Load(seconds)
     connection = http.client.HTTPConnection(address.host, address.port, timeout=60)
     end = time.perf_counter() + seconds
     while (began := time.perf_counter()) < end:

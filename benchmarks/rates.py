@@ -1,6 +1,6 @@
-"""Requests a second and their latency, beside a bare echo and the ordinary FastAPI route on the same server.
+"""Requests a second and latency, beside an echo server and an ordinary FastAPI service (benchmarks.baselines).
 
-The three servers share one core, one of them busy at a time; the client has the other core.
+The three servers share one core, and one of them is busy at a time. The client has the other core.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from benchmarks import servers, texts
 from benchmarks.client import Load, Template, drive
+from benchmarks.rounds import measure_in_turns, ratio
 from benchmarks.servers import CLIENT_CORE, Server
-from benchmarks.sides import in_turns, ratio
 from service.tokenizers.registry import get_tokenizer
 
 ROUNDS = 3
@@ -37,7 +37,7 @@ HEADINGS = """\
 
 
 def text_body(wire: str, size: int) -> texts.Body:
-    """One text of a size, in each wire."""
+    """One text of a size, in the format of a provider's API."""
     text = texts.native_text(size)["text"]
     bodies: dict[str, texts.Body] = {
         "native": {"model": GPT, "text": text},
@@ -49,7 +49,7 @@ def text_body(wire: str, size: int) -> texts.Body:
 
 
 def chat_body(wire: str, size: int) -> texts.Body:
-    """A conversation of about a size, with five tools, calls and results; only its last message is new each time."""
+    """A conversation of about a size, with five tools, calls and results. Only its last message is new each time."""
     make = {"native": texts.openai_chat, "anthropic": texts.anthropic, "openai": texts.openai_responses,
             "google": texts.google}[wire]
     request = make(size, CLAUDE if wire == "anthropic" else GPT)
@@ -66,7 +66,7 @@ SHAPES: Mapping[str, tuple[Callable[[str, int], texts.Body], int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`cpu` is the server's processor time a request, in seconds."""
+    """`cpu` is the processor time of the server for one request, in seconds."""
 
     load: Load
     cpu: float
@@ -75,25 +75,26 @@ class Measured:
 def run() -> None:
     with ExitStack() as stack:
         sides = {
-            "ours": stack.enter_context(servers.ours()),
-            "echo": stack.enter_context(servers.floor("echo")),
-            "ordinary": stack.enter_context(servers.floor("ordinary")),
+            "ours": stack.enter_context(servers.start_tallystick()),
+            "echo": stack.enter_context(servers.start_baseline("echo")),
+            "ordinary": stack.enter_context(servers.start_baseline("ordinary")),
         }
-        stack.enter_context(servers.on_core(CLIENT_CORE))
+        stack.enter_context(servers.pin_to_core(CLIENT_CORE))
         print(HEADINGS)
         for shape, (make, size) in SHAPES.items():
             for wire, path in PATHS.items():
-                print(f"{shape + ', ' + wire:<24}" + _row(sides, path, make(wire, size)), flush=True)
-        with servers.ours(cache_bytes=0) as forgetful:
+                print(f"{shape + ', ' + wire:<24}" + _format_row(sides, path, make(wire, size)), flush=True)
+        with servers.start_tallystick(cache_bytes=0) as uncached:
             print(HEADING_NEW)
             for shape, (make, size) in SHAPES.items():
                 for wire, path in PATHS.items():
-                    print(f"{'new: ' + shape + ', ' + wire:<29}" + _new(forgetful, path, make(wire, size)), flush=True)
-            one_text(sides["ours"], forgetful)
+                    row = _format_new_row(uncached, path, make(wire, size))
+                    print(f"{'new: ' + shape + ', ' + wire:<29}{row}", flush=True)
+            measure_one_text(sides["ours"], uncached)
 
 
-def _new(server: Server, path: str, body: texts.Body) -> str:
-    """Of a server that remembers nothing: what the first request of its kind takes."""
+def _format_new_row(server: Server, path: str, body: texts.Body) -> str:
+    """A row about a server without a cache: how long a request takes that is not like any before it."""
     template = texts.post(path, body, server.key)
     drive(server.url, template, seconds=0.2)
     found = [measure(server, template) for _ in range(ROUNDS)]
@@ -101,11 +102,11 @@ def _new(server: Server, path: str, body: texts.Body) -> str:
     return f"{rate:>11.0f}{cpu * 1e6:>9.0f}"
 
 
-def _row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
+def _format_row(sides: Mapping[str, Server], path: str, body: texts.Body) -> str:
     templates = {name: texts.post(path, body, server.key) for name, server in sides.items()}
     for name, server in sides.items():
         drive(server.url, templates[name], seconds=0.2)
-    found = in_turns(
+    found = measure_in_turns(
         {name: lambda name=name: measure(sides[name], templates[name]) for name in sides}, ROUNDS  # type: ignore[misc]
     )
     rates = {name: [one.load.rate for one in all_of_them] for name, all_of_them in found.items()}
@@ -129,21 +130,21 @@ def measure(server: Server, template: Template, connections: int = CONNECTIONS, 
 HEADING_NEW = f"{'nothing remembered':<29}{'requests/s':>11}{'cpu us':>9}"
 
 
-def one_text(server: Server, forgetful: Server) -> None:
-    """A megabyte over HTTP, from the first byte sent to the last received, and tiktoken in the caller's process."""
+def measure_one_text(server: Server, uncached: Server) -> None:
+    """A megabyte over HTTP, from the first byte sent to the last received, beside tiktoken in the caller's process."""
     body = text_body("native", 1 << 20)
     text = str(body["text"])
     encode = get_tokenizer("o200k_base", "reference")._encoding.encode_ordinary  # type: ignore[attr-defined]
-    known, new = (texts.post(PATHS["native"], body, one.key) for one in (server, forgetful))
+    known, new = (texts.post(PATHS["native"], body, one.key) for one in (server, uncached))
 
     def in_process() -> float:
         began = time.perf_counter()
         encode(text)
         return time.perf_counter() - began
 
-    found = in_turns({
+    found = measure_in_turns({
         "known": lambda: drive(server.url, known, connections=1, seconds=0.2).median,
-        "new": lambda: drive(forgetful.url, new, connections=1, seconds=0.2).median,
+        "new": lambda: drive(uncached.url, new, connections=1, seconds=0.2).median,
         "tiktoken": in_process,
     }, 7)
     print(

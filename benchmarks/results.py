@@ -1,4 +1,4 @@
-"""RESULTS.md: one section a part, each from its latest run, with the machine and the versions it ran on."""
+"""RESULTS.md: a section for each part, from its latest run, with the machine and the versions that it ran on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.figures import quote
+from benchmarks.figures import write_figures
 
 FILE = Path(__file__).with_name("RESULTS.md")
 
@@ -25,7 +25,7 @@ PACKAGES = ("splintr-rs", "tiktoken", "tokenizers", "ctok", "uvicorn", "uvloop",
 
 
 class Tee(io.StringIO):
-    """Keeps what is printed and shows it all the same."""
+    """Standard output that is shown and kept."""
 
     def write(self, text: str) -> int:
         sys.__stdout__.write(text)  # type: ignore[union-attr]
@@ -39,24 +39,25 @@ class Tee(io.StringIO):
         return self.getvalue()
 
 
-def write(title: str, text: str) -> None:
-    """Put the section in the place of its older self, or at the end."""
-    section = f"## {title}\n\n{_where()}\n\n```text\n{text.rstrip()}\n```\n"
+def write_section(title: str, text: str) -> None:
+    """Replace the section of this title, or add it at the end."""
+    section = f"## {title}\n\n{_describe_run()}\n\n```text\n{text.rstrip()}\n```\n"
     old = FILE.read_text("utf-8") if FILE.exists() else HEAD
     pattern = re.compile(rf"^## {re.escape(title)}\n.*?^```text\n.*?^```\n", re.MULTILINE | re.DOTALL)
     new = pattern.sub(lambda _: section, old) if pattern.search(old) else f"{old.rstrip()}\n\n{section}"
     FILE.write_text(new, "utf-8")
-    quote(new)
+    write_figures(new)
 
 
-def _where() -> str:
+def _describe_run() -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {processor()}, {os.cpu_count()} cores, Linux {platform.release()}, "
-        f"Python {platform.python_version()}; load average before and during: {os.getloadavg()[2]:.1f}.\n{versions}."
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {get_processor_name()}, {os.cpu_count()} cores, "
+        f"Linux {platform.release()}, Python {platform.python_version()}; "
+        f"load average before and during: {os.getloadavg()[2]:.1f}.\n{versions}."
     )
 
 
-def processor() -> str:
+def get_processor_name() -> str:
     rows = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     return next((row.partition(":")[2].strip() for row in rows if row.startswith("model name")), platform.machine())

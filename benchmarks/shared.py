@@ -1,4 +1,4 @@
-"""What the caches bring and what a Redis that fails costs: a grown conversation, a burst, latency under each fault."""
+"""What the caches save, and what a failing Redis costs: a growing conversation, a burst, latency under each fault."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def server(redis_url: str | None = None, **settings: Any) -> AbstractContextMana
 
 
 def metric(client: httpx.Client, name: str) -> float:
-    """The sum of all series of a name."""
+    """The sum of all series of a metric."""
     lines = client.get("/metrics").text.splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
 
 
 def timed(client: httpx.Client, body: bytes) -> tuple[float, float]:
-    """Milliseconds of an answer, and bytes tokenized for it."""
+    """Milliseconds until the response, and bytes that were tokenized for it."""
     before = metric(client, "tallystick_tokenized_bytes_total")
     began = time.perf_counter()
     answer = client.post(COUNT, content=body)
@@ -68,7 +68,6 @@ def timed(client: httpx.Client, body: bytes) -> tuple[float, float]:
 
 
 def run() -> None:
-    """Print all."""
     if shutil.which("redis-server") is None:
         print("needs redis-server on PATH")
         return
@@ -84,12 +83,12 @@ def grown_conversation(redis: RedisServer) -> None:
         one, other = (stack.enter_context(server(redis.url, ask_redis="always")) for _ in range(2))
         first, second = (stack.enter_context(httpx.Client(base_url=s.url, timeout=60)) for s in (one, other))
         for client in (first, second):
-            _wait(lambda client=client: metric(client, "tallystick_redis_up") == 1)  # type: ignore[misc]
+            wait_until(lambda client=client: metric(client, "tallystick_redis_up") == 1)  # type: ignore[misc]
             for model in MODELS:
                 client.post(COUNT, content=conversation(model, 20, "warm"))
         for model in MODELS:
             rows = [timed(first, conversation(model, 200)), timed(first, conversation(model, 201))]
-            _wait(lambda: metric(first, "tallystick_redis_write_queue") == 0)
+            wait_until(lambda: metric(first, "tallystick_redis_write_queue") == 0)
             rows.append(timed(second, conversation(model, 202)))
             shown = "   ".join(f"{ms:6.1f} ms {size:9,.0f} B ({size / rows[0][1]:6.2%})" for ms, size in rows)
             print(f"  {model:20} {shown}")
@@ -117,7 +116,7 @@ def faults(redis: RedisServer) -> None:
         for ask in ("worthwhile", "always"):
             with FaultyProxy(redis.port) as proxy, server(proxy.url, ask_redis=ask) as shared:
                 with httpx.Client(base_url=shared.url) as client:
-                    _wait(lambda: metric(client, "tallystick_redis_up") == 1)
+                    wait_until(lambda: metric(client, "tallystick_redis_up") == 1)
                 for name, fault in _faults(redis, proxy):
                     with fault:
                         _measure(f"{ask}, {name}", (shared, plain))
@@ -149,7 +148,7 @@ def _set(begin: Callable[[], object], end: Callable[[], object]) -> Iterator[Non
 
 
 def _measure(name: str, servers: Sequence[LiveServer]) -> None:
-    """Each connection asks the servers in turn, so that whatever else the machine does hits all alike."""
+    """Each connection asks the servers in turn, so that whatever else the machine does affects all of them alike."""
     bodies = [conversation(model, 60, (name, i)) for i in range(10) for model in MODELS]
     seconds: list[list[float]] = [[] for _ in servers]
     bad = 0
@@ -160,7 +159,8 @@ def _measure(name: str, servers: Sequence[LiveServer]) -> None:
         while time.monotonic() < deadline:
             number = next(numbers)
             body = bodies[number % len(bodies)]
-            # Every other one begins anew, so that nothing of it is known; the others are known but for a field.
+            # Every other conversation differs from its first message on, so that none of it is cached. The others
+            # differ in one field at the end.
             new = body.replace(b'"content": "', b'"content": "%d ' % number, 1)
             body = new if number % 2 else body[:-1] + b', "number": %d}' % number
             for which, client in enumerate(clients):
@@ -180,9 +180,9 @@ def _measure(name: str, servers: Sequence[LiveServer]) -> None:
     print(f"  {name:24} {shown}   {len(seconds[0])} answers each, {bad} not 200")
 
 
-def _wait(true: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
-    while not true():
+    while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError("it did not come about")
+            raise RuntimeError("the condition was not met within 30 s")
         time.sleep(0.05)

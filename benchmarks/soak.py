@@ -1,7 +1,8 @@
-"""`make soak SECONDS=600`: a mixed load for a while, against two workers with keys and rates, and what it leaves.
+"""`make soak SECONDS=600`: a mixed load on two workers with API keys and rate limits, to find leaks.
 
-Every ten seconds a line: requests and failures so far, median and 99th percentile of the time since the line before,
-resident and proportional memory of all processes, open files. At the end, whether memory and files have come to rest.
+It prints a line every ten seconds: requests and failures so far, the median and the 99th percentile of the latencies
+since the line before, resident and proportional memory of all processes, open files. At the end it prints whether
+memory and open files still grow.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ LINE_SECONDS = 10
 WORDS = ("count", "token", "Größe", "한국어", "日本語", "🧠", "def f(x):", "0x7f", "price", "window", "\n\n", "budget")
 
 Request = tuple[str, Any, int]
-"""Path, body, status that is expected."""
+"""Path, body, expected status."""
 
 
 def text(rng: random.Random, words: int) -> str:
-    """Never the same twice."""
+    """A random text. No text comes twice."""
     return " ".join(f"{rng.choice(WORDS)}{rng.getrandbits(16):x}" for _ in range(words))
 
 
 def conversation(rng: random.Random) -> Iterator[Request]:
-    """A coding agent's: the same beginning each time, and one more message."""
+    """The requests of a coding agent: each has the messages of the one before, and one more turn."""
     messages: list[Any] = [{"role": "user", "content": text(rng, 2_000)}]
     for turn in range(10):
         model = ("claude-opus-4-8", "claude-sonnet-4-5")[turn % 2]
@@ -52,7 +53,7 @@ def conversation(rng: random.Random) -> Iterator[Request]:
 
 
 def mixed(rng: random.Random) -> Iterator[Request]:
-    """Without end."""
+    """An endless mix of requests."""
     while True:
         yield "/v1/countTokens", {"model": "gpt-4o", "text": text(rng, 20)}, 200
         yield "/v1/countTokens", {"tokenizer": "gemma3", "text": text(rng, 3_000)}, 200
@@ -73,7 +74,7 @@ def mixed(rng: random.Random) -> Iterator[Request]:
 
 @dataclass
 class Tally:
-    """What the clients saw; `latencies` since it was last asked."""
+    """What the clients saw. `latencies` are those since `take_latencies` was called last."""
 
     requests: int = 0
     failures: Counter[str] = field(default_factory=Counter)
@@ -94,7 +95,7 @@ class Tally:
 
 
 def client(number: int, url: str, key: str, tally: Tally, is_over: Callable[[], bool]) -> None:
-    """Sends one request after the other, on a connection that now and then is a new one."""
+    """Sends one request after the other. Now and then it opens a new connection."""
     rng = random.Random(number)
     address = urlsplit(url)
     connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
@@ -125,7 +126,7 @@ def processes(server: LiveServer) -> list[int]:
 
 
 def memory(server: LiveServer) -> tuple[float, float]:
-    """MiB of all processes: resident, what they share counted in each, and proportional, counted once."""
+    """MiB of all processes: resident (shared memory counts in each) and proportional (shared memory counts once)."""
     sums = {"Rss": 0, "Pss": 0}
     for process_id in processes(server):
         for line in Path(f"/proc/{process_id}/smaps_rollup").read_text().splitlines()[1:]:
@@ -139,8 +140,8 @@ def open_files(server: LiveServer) -> int:
     return sum(len(os.listdir(f"/proc/{process_id}/fd")) for process_id in processes(server))
 
 
-def at_rest(values: list[float]) -> str:
-    """The last third against the third before."""
+def compare_thirds(values: list[float]) -> str:
+    """The mean of the last third, beside that of the third before it."""
     third = max(1, len(values) // 3)
     before, last = statistics.mean(values[-2 * third : -third] or values), statistics.mean(values[-third:])
     return f"{before:8.1f} -> {last:8.1f}  ({(last / before - 1) * 100:+.1f}%)"
@@ -186,7 +187,7 @@ def soak(server: LiveServer, key: str, seconds: float) -> None:
     for thread in threads:
         thread.join()
     for name, values in (("RSS MiB", resident), ("PSS MiB", proportional), ("open files", files)):
-        print(f"{name:<12} second third -> last third: {at_rest(values)}")
+        print(f"{name:<12} second third -> last third: {compare_thirds(values)}")
     print(f"failures: {dict(tally.failures) or 'none'}")
 
 

@@ -1,4 +1,4 @@
-"""From the command to a ready service: how long it takes, what it holds in memory, what each tokenizer took to load."""
+"""From the command to a ready service: how long it takes, how much memory, and how long each tokenizer loads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUNS = 3
 
 
 def run() -> None:
-    compileall.compile_dir(ROOT / "service", quiet=1)  # as an installed package is
+    compileall.compile_dir(ROOT / "service", quiet=1)  # an installed package is compiled, too
     seconds, memory, loads = [], [], {}
     for _ in range(RUNS):
         began = time.perf_counter()
@@ -37,7 +37,7 @@ def run() -> None:
 
 
 def _imports(module: str) -> list[tuple[float, str]]:
-    """(milliseconds, module) of everything that importing `module` imports, the slowest first."""
+    """(milliseconds, module) of all modules that `module` imports, the slowest first."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", f"import {module}"], capture_output=True, text=True, check=True
     )

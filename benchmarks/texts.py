@@ -1,4 +1,4 @@
-"""Three corpora from what is on the machine, and the bodies that are made of them."""
+"""Three corpora of texts that are on every machine, and request bodies made of them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ MARK = NUMBER.decode()
 
 @cache
 def corpora() -> dict[str, str]:
-    """English prose, Python code, Korean; about a megabyte each, or less where the machine has less."""
+    """English prose, Python code and Korean, up to a megabyte each (benchmarks.claude)."""
     return {"English": claude.english(), "Python code": claude.code(), "Korean": claude.korean()}
 
 
 @cache
 def prose(characters: int, start: int = 0) -> str:
-    """English of a length, repeated where there is not as much."""
+    """English text of a length. It is repeated when the corpus is shorter."""
     text = corpora()["English"]
     return (text * (1 + (start + characters) // len(text)))[start : start + characters]
 
 
 def sentences(characters: int, start: int) -> str:
-    """English up to a length that ends where people end what they say."""
+    """English text up to a length that ends with a sentence."""
     text = prose(characters, start)
     return text[: text.rfind(". ") + 1] or text.rstrip()
 
 
-# ---------------------------------------------------------------- a conversation with tools, in each wire
+# ---------------------------------------------------------------- a conversation with tools, in each format
 
 TOOLS = (
     ("search_documents", "Search the knowledge base", {"query": "What to look for", "folder": "Where to look"}),
@@ -60,8 +60,8 @@ class Turn:
 
 
 def conversation(characters: int) -> Iterator[Turn]:
-    """Turns of about 600 characters each, a call and its result in every third round, up to a length; the last one
-    bears the number of the request."""
+    """Turns of about 600 characters each, up to a length. Every third round has a call and its result. The last turn
+    has the number of the request."""
     written, at = 0, 0
     while written < characters - 700:
         rounds = at % 3
@@ -124,7 +124,7 @@ def google(characters: int, _: str) -> Body:
 
 
 def openai_chat(characters: int, model: str) -> Body:
-    """As `anthropic`, in the words of Chat Completions."""
+    """The same as `anthropic`, in the format of Chat Completions."""
     turns: list[Body] = [{"role": "system", "content": _system(characters)}]
     for number, turn in enumerate(conversation(characters - 5_700)):
         if turn.kind == "call":
@@ -140,17 +140,17 @@ def openai_chat(characters: int, model: str) -> Body:
     return {"model": model, "tools": tools, "messages": turns}
 
 
-# ---------------------------------------------------------------- texts in each wire
+# ---------------------------------------------------------------- one text
 
 
 def native_text(size: int) -> Body:
-    """A body of `size` bytes on the wire."""
+    """A request body of `size` bytes, as it is sent."""
     body = {"model": "gpt-4o", "text": f"Request {MARK}: "}
     return {**body, "text": body["text"] + _fill(size - len(encode(body)))}
 
 
 def _fill(size: int) -> str:
-    """Prose that takes `size` bytes inside a JSON string."""
+    """English text that takes `size` bytes in a JSON string."""
     text = prose(size)
     while (over := len(encode(text)) - 2 - size) > 0:
         text = text[: -max(1, over // 2)]

@@ -1,4 +1,4 @@
-"""Run by `make examples`, in an environment of its own: Ray is larger than all of this project's requirements."""
+"""`make examples` runs this in an environment of its own: Ray is larger than all requirements of this project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from service.corpus.frames import COLUMNS
 from service.counting.counter import Counter
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import CountRequest
 
 HERE = Path(__file__).parent
@@ -38,5 +38,5 @@ def expected(text: str | None) -> dict[str, object]:
     assert count.cost is not None
     return NOTHING | {
         "input_tokens": count.input_tokens, "method": "exact", "low": count.low, "high": count.high,
-        "cost_usd": plain(count.cost.usd),
+        "cost_usd": format_decimal(count.cost.usd),
     }

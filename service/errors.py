@@ -1,4 +1,4 @@
-"""Everything the service refuses, as one tree; each leaf knows its HTTP status and its stable code.
+"""Every error of the service, as a tree of exceptions. Each has an HTTP status and a code that does not change.
 
     ServiceError
     ├── InvalidRequest          400 invalid_request
@@ -16,8 +16,8 @@
     ├── KeysUnavailable         503 keys_unavailable
     └── TokenizerUnavailable    503 tokenizer_unavailable
 
-A message names the offending field and the way out. It never repeats the caller's text: prompts must not
-leak into logs, metrics or answers through an error.
+A message names the field that is wrong and says what to do. It never repeats the caller's text: no prompt may get into
+logs, metrics or responses through an error.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from __future__ import annotations
 class ServiceError(Exception):
     """Base of the tree.
 
-    `message` is for a person, `field` is the JSON path of the culprit (`messages[2].content[0].source.data`)
-    or None, `retry_after` is in seconds.
+    `message` is for people. `field` is the JSON path of what is wrong (`messages[2].content[0].source.data`), or None.
+    `retry_after` is in seconds.
     """
 
     status: int = 500
@@ -91,13 +91,13 @@ class Overloaded(ServiceError):
 
 
 class DeadlineExceeded(Overloaded):
-    """The request waited, or ran, for longer than it may."""
+    """The request has waited, or was counted, for longer than it may."""
 
     status, code = 503, "deadline_exceeded"
 
 
 class KeysUnavailable(ServiceError):
-    """Nobody can be let in, since the API keys cannot be read."""
+    """No caller can be authenticated, because the API keys cannot be read."""
 
     status, code = 503, "keys_unavailable"
 

@@ -1,4 +1,4 @@
-"""Whether the process is ready: its tokenizers are loaded and count rightly, and its API keys have been read."""
+"""Whether the process is ready: its tokenizers are loaded and count correctly, and its API keys have been read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ SELF_TEST_TOKENS = {
     "o200k_base": 3, "o200k_harmony": 3, "cl100k_base": 3, "p50k_base": 3, "p50k_edit": 3, "r50k_base": 3, "gpt2": 3,
     "claude": 3, "gemma3": 3, "claude-v3": 3, "claude-v4.7": 4, "claude-v4.8": 4,
 }
-"""Tokens of SELF_TEST_TEXT, by the reference engines (tests/service/test_readiness.py). Each readiness probe asks
-again."""
-
+"""How many tokens SELF_TEST_TEXT has, by the reference engines (tests/service/test_readiness.py). Each readiness probe
+counts it again."""
 
 FIRST_REQUESTS: tuple[Json, ...] = (
     {"model": "gpt-4o", "request": {"messages": [{"role": "user", "content": SELF_TEST_TEXT}]}},
@@ -36,31 +35,31 @@ FIRST_REQUESTS: tuple[Json, ...] = (
     {"model": "gemini-2.5-flash", "request": {"contents": [{"role": "user", "parts": [{"text": SELF_TEST_TEXT}]}]}},
     {"model": "no-such-model", "text": ""},
 )
-"""Asked before anybody else asks: the catalog, its neighbours and the renderers are loaded by their first use."""
-
+"""Counted at the start, before any caller's request: the catalog, the suggestions for unknown names and the renderers
+are loaded when they are first used."""
 
 REQUESTS, KEYS = "requests", "keys"
-"""What /readyz calls the first requests when they fail, and the API keys as long as they are not there."""
+"""The rows of /readyz for first requests that failed, and for API keys that have not been read."""
 
 
 @dataclass(slots=True)
 class Readiness:
-    """Whether the tokenizers that `names` lists are loaded and answer rightly.
+    """Whether the tokenizers that `tokenizer_names` lists are loaded and count correctly.
 
-    Warmed by a thread of its own, asked by probes. A tokenizer that failed and was loaded later by a request is ready
-    then: nothing is remembered but the reason of the last failure.
+    A thread of its own loads them; readiness probes call `report`. A tokenizer that could not be loaded is ready as
+    soon as a request has loaded it: only the reason of the last failure is remembered.
     """
 
-    names: tuple[str, ...]
+    tokenizer_names: tuple[str, ...]
     metrics: Metrics
     counter: Counter
-    backends: Callable[[], Mapping[str, Json]] = dict
-    """What else /readyz shows, by name; one that says `degraded` leaves the service ready, and degraded."""
-    keys_known: Callable[[], bool] = lambda: True
-    """Whether the API keys have been read: a replica that would let nobody in is not ready."""
-    settle: Callable[[], object] = lambda: None
-    """Called once everything is loaded, just before the service is ready."""
-    warmed: bool = False
+    report_backends: Callable[[], Mapping[str, Json]] = dict
+    """What else /readyz shows, by name. When one of them says `degraded`, the service is ready, but degraded."""
+    has_keys: Callable[[], bool] = lambda: True
+    """Whether the API keys have been read. A process that cannot authenticate anybody is not ready."""
+    before_ready: Callable[[], object] = lambda: None
+    """Called when everything is loaded, just before the service is ready."""
+    is_warm: bool = False
     draining: bool = False
     reasons: dict[str, str] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -71,59 +70,60 @@ class Readiness:
         self._thread.start()
 
     def stop(self) -> None:
-        """Not ready any more; waits for a load that is under way."""
+        """Stop being ready. Waits for a tokenizer that is being loaded."""
         self.draining = True
         self._stop.set()
         self.join()
 
     def join(self) -> None:
-        """Wait for the warming thread, whatever came of it."""
+        """Wait for the thread that loads, whether it succeeds or not."""
         if self._thread is not None:
             self._thread.join()
 
     def _warm(self) -> None:
-        for name in self.names:
+        for name in self.tokenizer_names:
             if self._stop.is_set():
                 return
             began = time.perf_counter()
-            with self._reason_kept(name):
+            with self._keep_reason(name):
                 registry.get_tokenizer(name).count(SELF_TEST_TEXT)
-                self.metrics.loaded(name, time.perf_counter() - began)
+                self.metrics.record_load(name, time.perf_counter() - began)
         for body in FIRST_REQUESTS:
-            with self._reason_kept(REQUESTS), suppress(InvalidRequest, UnknownModel):
+            with self._keep_reason(REQUESTS), suppress(InvalidRequest, UnknownModel):
                 request = native.read(body)
                 model = catalog.resolve(request.model_ref or "")
-                if model.family.tokenizer in self.names:
+                if model.family.tokenizer in self.tokenizer_names:
                     self.counter.count(request)
-        self.settle()
-        self.warmed = True
+        self.before_ready()
+        self.is_warm = True
 
     @contextmanager
-    def _reason_kept(self, what: str) -> Iterator[None]:
-        """Whatever goes wrong, the rest is warmed all the same, and /readyz and the log tell."""
+    def _keep_reason(self, what: str) -> Iterator[None]:
+        """An error is logged and shown by /readyz, under the name `what`. The rest is loaded nevertheless."""
         try:
             yield
         except ServiceError as error:
             self.reasons[what] = error.message
-            LOG.error("not loaded", extra={"fields": {"what": what, "reason": error.message}})  # noqa: TRY400
+            fields = {"what": what, "reason": error.message}
+            LOG.error("not loaded", extra={"fields": fields})  # noqa: TRY400 - the message says it, no traceback
         except Exception as error:
             self.reasons[what] = type(error).__name__
             LOG.exception("not loaded", extra={"fields": {"what": what}})
 
     def report(self) -> tuple[bool, Json]:
-        """(ready, what /readyz shows). Each warmed tokenizer is asked for a count that is known."""
+        """Whether the process is ready, and what /readyz shows. Each loaded tokenizer counts SELF_TEST_TEXT again."""
         states = {state.name: state for state in registry.engine_states()}
-        rows = {name: self._row(name, states.get(name)) for name in self.names}
+        rows = {name: self._row(name, states.get(name)) for name in self.tokenizer_names}
         if REQUESTS in self.reasons:
             rows[REQUESTS] = {"ready": False, "reason": self.reasons[REQUESTS]}
         right = all(row["ready"] for row in rows.values())
-        known = self.keys_known()
+        known = self.has_keys()
         if not known:
             rows[KEYS] = {"ready": False, "reason": "not read yet"}
-        started = self.warmed and known
+        started = self.is_warm and known
         ready = started and right and not self.draining
         status = "draining" if self.draining else "starting" if not started else "ready" if right else "failed"
-        backends = dict(self.backends())
+        backends = dict(self.report_backends())
         if ready and any(row["status"] == "degraded" for row in backends.values()):
             status = "degraded"
         return ready, {"status": status, "tokenizers": rows, **backends}

@@ -171,10 +171,10 @@ def _open_redis_cache(settings: Settings, secret: bytes, metrics: Metrics) -> Re
         lambda: _connect(settings, settings.redis_seconds, settings.threads), secret, settings.cache_ttl_seconds,
         metrics,
     )
-    metrics.read_at_sample(metrics.redis_up, lambda: cache.up)
-    metrics.read_at_sample(metrics.redis_degraded, lambda: cache.reason is not None)
-    metrics.read_at_sample(metrics.redis_round_trip, lambda: cache.round_trip_seconds or 0.0)
-    metrics.read_at_sample(metrics.redis_waiting, lambda: cache.waiting)
+    metrics.read_at_sample("redis_up", lambda: cache.up)
+    metrics.read_at_sample("redis_degraded", lambda: cache.reason is not None)
+    metrics.read_at_sample("redis_round_trip_seconds", lambda: cache.round_trip_seconds or 0.0)
+    metrics.read_at_sample("redis_write_queue", lambda: cache.waiting)
     return cache
 
 
@@ -184,7 +184,7 @@ def _open_cache(settings: Settings, redis_cache: RedisCache | None, metrics: Met
 
     def show_costs() -> None:
         for tokenizer, seconds in tiers.costs.list_costs().items():
-            metrics.count_cost.labels(tokenizer).set(seconds * (1 << 20))
+            metrics.set_count_cost(tokenizer, seconds * (1 << 20))
 
     metrics.call_at_sample(show_costs)
     return tiers
@@ -251,8 +251,10 @@ class OperatorFiles:
             with self._reading:
                 self._read()
         except CatalogFileError as error:
-            fields = {"reason": str(error)}  # a mistake in a file needs no traceback
-            LOG.error("catalog and budgets stay as they were", extra={"fields": fields})  # noqa: TRY400
+            fields = {"reason": str(error)}
+            LOG.error(  # noqa: TRY400 - a mistake in a file needs no traceback
+                "catalog and budgets stay as they were", extra={"fields": fields}
+            )
             return False
         LOG.info("catalog and budgets read", extra={"fields": {"budgets": len(self.budgets)}})
         return True

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.live import live  # noqa: F401  a fixture
 
@@ -20,6 +22,17 @@ NEEDS = {
 
 NO_SKIPS = "TALLYSTICK_NO_SKIPS"
 """Set in CI: a skipped test fails the run."""
+
+# How long an example takes says more about the load of the machine than about the code.
+settings.register_profile("any_load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any_load")
+
+
+def pytest_configure() -> None:
+    """A shell without job control starts its background jobs with SIGINT ignored, and a child inherits that. Tests send
+    SIGINT to themselves and to their children, so it gets its usual handler here."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from service.answers.cost import instant
 from service.budgets.leases import BudgetState, Closing, Reservation, to_dollars
 from service.budgets.named import Budget
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import Json
 
 
 def amount_json(budget: Budget, amount: int) -> Json:
     """Tokens as a number, money as a decimal string."""
-    return amount if budget.unit == "tokens" else plain(to_dollars(amount))
+    return amount if budget.unit == "tokens" else format_decimal(to_dollars(amount))
 
 
 def state_json(state: BudgetState, where: str) -> dict[str, Json]:

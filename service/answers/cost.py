@@ -9,12 +9,12 @@ from service.budgets.budget import Finding, Verdict
 from service.catalog import CatalogModel, PriceRow
 from service.errors import UnknownModel
 from service.pricing.compare import Row
-from service.pricing.prices import Quote, plain
+from service.pricing.prices import Quote, format_decimal
 from service.types import Json, TokenCount
 
 
 def money(amount: Decimal | None) -> str | None:
-    return None if amount is None else plain(amount)
+    return None if amount is None else format_decimal(amount)
 
 
 def instant(at: datetime | None) -> str | None:
@@ -49,8 +49,8 @@ def quote_json(quote: Quote, row: PriceRow | None) -> dict[str, Json]:
         "price_list": None if row is None else {"provider": row.provider_id, "model": row.row_id},
         "line_items": [
             {
-                "bucket": item.bucket, "quantity": item.quantity, "unit_price": plain(item.unit_price), "per": item.per,
-                "above_input_tokens": item.above, "amount": plain(item.amount),
+                "bucket": item.bucket, "quantity": item.quantity, "unit_price": format_decimal(item.unit_price),
+                "per": item.per, "above_input_tokens": item.above, "amount": format_decimal(item.amount),
             }
             for item in quote.line_items
         ],

@@ -8,7 +8,7 @@ from service.answers.cost import model_json
 from service.catalog import CatalogModel
 from service.counting import accuracy
 from service.families.base import Family
-from service.pricing.prices import find_rate, plain, prices_version
+from service.pricing.prices import find_rate, format_decimal, prices_version
 from service.pricing.usage import Bucket
 from service.types import Json
 
@@ -32,7 +32,9 @@ def prices_json(model: CatalogModel) -> Json:
         "rates": {
             bucket: {
                 "per": rate.per,
-                "steps": [{"above_input_tokens": max(0, start), "price": plain(price)} for start, price in rate.steps],
+                "steps": [
+                    {"above_input_tokens": max(0, start), "price": format_decimal(price)} for start, price in rate.steps
+                ],
             }
             for bucket, rate in rates.items()
             if rate is not None and (bucket in ("input", "output") or rate not in base)
@@ -56,7 +58,7 @@ def methods_json(family: Family) -> dict[str, Any]:
     rules = family.rules
     names = {getattr(each, "name", "") for each in (rules, *vars_of(rules))} | {f"openai-{getattr(rules, 'line', '')}"}
     found: dict[str, Any] = {"text": accuracy.find_text_trust(family.tokenizer).method}
-    for (rule_set, feature), trust in accuracy.class_table().items():
+    for (rule_set, feature), trust in accuracy.read_class_table().items():
         if rule_set.partition("/")[0] in names or rule_set in names:
             found.setdefault(rule_set, {})[feature] = trust.method
     return found

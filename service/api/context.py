@@ -14,7 +14,7 @@ from service.api.operations import Reply
 from service.auth.keys import Key
 from service.dialects.endpoints import Wire
 from service.ledger.ledger import Billed
-from service.observability.metrics import OTHER
+from service.observability.metric_rows import OTHER
 from service.types import TokenCount
 
 DEFAULT_PROJECT = "default"

@@ -16,7 +16,7 @@ from service.dialects import native
 from service.dialects.endpoints import Endpoint, Wire
 from service.errors import ServiceError
 from service.ledger.ledger import Billed
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.services import Services
 from service.tokenizers import registry
 from service.types import CountRequest, Json, TokenCount, Warned
@@ -182,7 +182,7 @@ class CountBatch:
             LOG.exception("item failed")
             result = ServiceError("Something failed inside; the log tells.")
         if isinstance(result, ServiceError):
-            services.metrics.rejected(result.code)
+            services.metrics.record_rejection(result.code)
         return result
 
 
@@ -240,5 +240,5 @@ def count_headers(count: TokenCount) -> tuple[tuple[bytes, bytes], ...]:
         (b"x-tallystick-error-band", f"{count.low}-{count.high}".encode()),
         (b"x-tallystick-uncounted", str(len(count.uncounted)).encode()),
         (b"x-tallystick-tokenizer", count.tokenizer.encode()),
-        (b"x-tallystick-cost", b"unknown" if count.cost is None else plain(count.cost.usd).encode()),
+        (b"x-tallystick-cost", b"unknown" if count.cost is None else format_decimal(count.cost.usd).encode()),
     )

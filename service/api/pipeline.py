@@ -234,12 +234,12 @@ class Pipeline:
 
     def _learn(self, sent: SentBody, question: Question, counted: TokenCount) -> None:
         """Keep what helps to count the next version of a conversation."""
-        conversations, looked_up = self.services.conversations, self.services.metrics.looked_up
+        conversations, record_lookup = self.services.conversations, self.services.metrics.record_lookup
         if question.newest is not None:
-            looked_up("conversation", "hit")
+            record_lookup("conversation", "hit")
             conversations.learn_newer(sent.place, sent.content, question.newest, counted)
         elif question.value is not None and len(sent.content) >= MIN_CONVERSATION_BYTES:
-            looked_up("conversation", "miss")
+            record_lookup("conversation", "miss")
             conversations.learn(sent.place, sent.content, question.value, question.asked, counted)
 
 

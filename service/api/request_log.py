@@ -47,7 +47,7 @@ class RequestLog:
 
     def write(self, contexts: Sequence[RequestContext]) -> None:
         """Write these requests to metrics, ledger and log."""
-        self.metrics.answered(contexts)
+        self.metrics.record_requests(contexts)
         for context in contexts:
             if context.booked:
                 self.ledger.counted(context.project, context.counts)

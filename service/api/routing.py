@@ -81,6 +81,7 @@ class KeyedRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **described: Any) -> None:
         super().__init__(path, endpoint, **{**described, "response_model": None, "responses": None})
+        self.response_model, self.responses = described["response_model"], described["responses"]
         self.needs = find_needed_scope(self.dependencies)
         self._described = described
 

@@ -70,8 +70,8 @@ def token_item(tokens: Tokens, number: int, offsets: Offsets) -> dict[str, Json]
     item = {
         "id": None if tokens.ids is None else tokens.ids[number],
         **spell_out(tokens.pieces[number]),
-        "start": offsets.out(tokens.starts[number]),
-        "end": offsets.out(tokens.ends[number]),
+        "start": offsets.to_unit(tokens.starts[number]),
+        "end": offsets.to_unit(tokens.ends[number]),
     }
     return {**item, "special": True} if tokens.is_special(number) else item
 

@@ -14,7 +14,7 @@ from service.errors import InvalidRequest
 from service.ledger.drift import Drift
 from service.ledger.report import GROUPS, Group, Range, ReportRow, find_day_start, find_quarter, sum_rows, to_instant
 from service.ledger.store import QUARTER_SECONDS, money
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import Json
 
 MAX_TOKENS = 10**12
@@ -125,7 +125,7 @@ def amounts(sums: Mapping[str, int]) -> dict[str, Json]:
         ("billed_cost_usd", "billed_usd", "billed_calls", "billed_unpriced_calls"),
     ):
         unknown = sums[calls] > 0 and sums[calls] == sums[unpriced]
-        shown[name] = None if unknown else plain(money(sums, column))
+        shown[name] = None if unknown else format_decimal(money(sums, column))
     return shown
 
 

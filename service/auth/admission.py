@@ -64,7 +64,7 @@ def open_limiter(settings: Settings, metrics: Metrics) -> RateLimiter:
         from service.auth.rate_store import RateStore
 
         shared = RateStore(settings.redis_url.get_secret_value(), settings.redis_seconds)
-    return RateLimiter(rates, shared, metrics.limited_alone)
+    return RateLimiter(rates, shared, metrics.record_rate_fallback)
 
 
 def check_exposure(settings: Settings) -> None:

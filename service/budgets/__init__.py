@@ -1,1 +1,1 @@
-"""Does a request fit, and who may still spend how much."""
+"""Budgets: whether a request fits, and how much may still be spent."""

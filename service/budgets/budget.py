@@ -1,7 +1,7 @@
-"""Does a request fit: the model's window, limits of tokens, a limit of money; and how long its answer may be.
+"""Whether a request fits into the model's window, into limits of tokens and of money, and how long its answer may be.
 
-The upper end of a count's error band decides, so what is said to fit does. Where a price or a limit is not known and
-something was asked of it, the answer is that it cannot be decided, with the reason; never a silent yes.
+The upper end of the error band decides, so what is said to fit does fit. If a limit depends on a price or a window that
+is not known, the decision is `cannot_decide`, with the reason. It is never a silent yes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Constraint = Literal["context_window", "max_input_tokens", "max_output_tokens", 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What the caller allows; None where it sets no limit. `max_output_tokens` is what the request will ask for."""
+    """What the caller allows. None means no limit. `max_output_tokens` is what the request will ask for."""
 
     max_input_tokens: int | None = None
     max_output_tokens: int | None = None
@@ -34,9 +34,9 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A constraint looked at. `fits` None: cannot be decided, and `reason` says why.
+    """The result of one constraint. `fits` None means that it cannot be decided; `reason` says why.
 
-    `allowed` and `needed` are tokens, or USD for money; `headroom` is their difference, negative where it does not fit.
+    `allowed` and `needed` are tokens, or USD for money. `headroom` is their difference, negative when it does not fit.
     """
 
     constraint: Constraint
@@ -52,8 +52,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`largest_output` is the longest answer in tokens that still fits everything known; None where nothing bounds it,
-    0 where the input alone is too much."""
+    """The decision on a request, and the findings that led to it.
+
+    `largest_output` is the longest answer, in tokens, that still fits. None means that nothing limits it; 0 means that
+    the input alone is too much.
+    """
 
     decision: Decision
     findings: tuple[Finding, ...]
@@ -66,7 +69,7 @@ class Verdict:
 
 
 def find_window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse | None:
-    """What an input leaves of the window, by the upper end of its band; None where no window is known."""
+    """What an input leaves of the window. `high` is the upper end of its band. None when no window is known."""
     longest = limits.longest_input
     if longest is None:
         return None
@@ -74,7 +77,8 @@ def find_window_use(limits: Limits, input_tokens: int, high: int) -> WindowUse |
 
 
 def check_budget(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Verdict:
-    """Whether a counted request fits `limit` and the model's own limits; `model` None where a tokenizer was named."""
+    """Whether a counted request fits `limit` and the limits of the model. `model` is None when it has only a
+    tokenizer."""
     check = _BudgetCheck(count, model, limit, _quote(count, model, limit))
     findings = tuple(finding for look in _CHECKS for finding in look(check))
     if any(finding.fits is False for finding in findings):
@@ -101,7 +105,7 @@ def _quote(count: TokenCount, model: CatalogModel | None, limit: Limit) -> Quote
     return quote(model, usage, limit.service_tier, limit.at)
 
 
-# ---------------------------------------------------------------- one look a constraint
+# ---------------------------------------------------------------- one function per constraint
 
 
 def _check_count(check: _BudgetCheck) -> Iterator[Finding]:
@@ -159,7 +163,7 @@ def _compare[T: (int, Decimal)](constraint: Constraint, allowed: T, needed: T, u
 
 
 def _find_largest_output(check: _BudgetCheck) -> int | None:
-    """The least of what window, model and money leave for output."""
+    """The least of what the window, the model and the money leave for output."""
     needed, bounds = check.count.high, []
     if check.limit.max_input_tokens is not None and needed > check.limit.max_input_tokens:
         bounds.append(0)
@@ -178,7 +182,7 @@ def _find_largest_output(check: _BudgetCheck) -> int | None:
 
 
 def _find_affordable_output(check: _BudgetCheck, model: CatalogModel) -> int | None:
-    """Output tokens that the money leaves; None where there is no limit of money or no price to judge by."""
+    """The output tokens that the money pays for. None without a limit of money or without a price."""
     limit = check.limit
     if limit.max_cost_usd is None:
         return None

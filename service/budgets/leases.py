@@ -1,11 +1,11 @@
 """Leases on named budgets: reserve before a call, settle with what was billed, release what was not used.
 
-`reserve` takes a lease on a part of a budget, atomically: what is spent and what is leased never exceed the limit,
-however many ask at once. A lease that is neither settled nor released expires; settling it late is charged all the
-same, since the provider billed it. A lease belongs to the period it was taken in, whenever it is closed. Counting
-never comes near a budget.
+`reserve` takes a lease on a part of a budget. It is atomic: however many callers ask at once, what is spent and what is
+reserved never exceed the limit. A lease that is neither settled nor released expires. If it is settled later, it is
+charged all the same, since the provider billed it. A lease belongs to the period in which it was taken, whenever it is
+closed. Counting uses no budget.
 
-Amounts are integers: tokens, or billionths of a dollar (reserved upwards, billed to the nearest).
+Amounts are integers: tokens, or billionths of a dollar. A reservation is rounded up, a bill to the nearest.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ from service.errors import InvalidRequest, NotFound, RateLimited
 LeaseState = Literal["open", "settled", "released"]
 
 _MAX_OPEN = 100_000
-"""Leases of one budget that may be open at once; as many again are remembered after they were closed."""
+"""Leases of one budget that may be open at once. As many again are remembered after they were closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A budget now. `spent` was billed and `reserved` is leased in this period; overruns make `remaining` negative."""
+    """A budget at one moment. `spent` was billed, `reserved` is leased, both in this period.
+
+    `remaining` is negative when more was billed than the limit allows.
+    """
 
     budget: Budget
     spent: int
@@ -45,7 +48,8 @@ class BudgetState:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The answer to a reserve. Refused: `lease_id` None, and `retry_at` is when room may come free (None: never)."""
+    """The result of `reserve`. When refused, `lease_id` is None and `retry_at` is when room may be free (None:
+    never)."""
 
     state: BudgetState
     amount: int
@@ -60,8 +64,10 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The answer to a settle or release. `repeated`: it was closed before, and nothing changed now. `late`: the lease
-    had expired. `lease_state` is how it was closed, `billed` what was charged."""
+    """The result of `settle` or `release`. `lease_state` is how the lease was closed, `billed` what was charged.
+
+    `repeated`: it was closed before, so nothing changed now. `late`: it had expired.
+    """
 
     state: BudgetState
     lease_id: str
@@ -77,23 +83,23 @@ class Leases(Protocol):
 
     @property
     def where(self) -> Literal["memory", "redis"]:
-        """Answers say so: what is kept in memory is that of one process."""
+        """Answers show it, since budgets in memory are those of one process only."""
         ...
 
     def reserve(self, budget: Budget, amount: int) -> Reservation: ...
 
     def settle(self, budget: Budget, lease_id: str, billed: int) -> Closing:
-        """Raises NotFound for a lease that was never given."""
+        """Raises NotFound for an unknown lease."""
         ...
 
     def release(self, budget: Budget, lease_id: str) -> Closing:
-        """Raises NotFound for a lease that was never given."""
+        """Raises NotFound for an unknown lease."""
         ...
 
     def state(self, budget: Budget) -> BudgetState: ...
 
     def close(self) -> None:
-        """Give connections back, where there are any."""
+        """Close the connections, if there are any."""
         ...
 
 
@@ -102,14 +108,14 @@ def utc_now() -> datetime:
 
 
 def check_amount(amount: int, field_name: str) -> int:
-    """`amount`, or InvalidRequest where it is negative or too large to be exact."""
+    """`amount`. Raises InvalidRequest when it is negative or too large to be exact."""
     if not 0 <= amount <= MAX_AMOUNT:
         raise InvalidRequest(f"{field_name} must be from 0 to {MAX_AMOUNT} units.", field=field_name)
     return amount
 
 
 def to_nanodollars(amount: Decimal, *, upwards: bool) -> int:
-    """USD as billionths: upwards for what is reserved, to the nearest for what was billed."""
+    """USD in billionths. Round `upwards` for a reservation, to the nearest for a bill."""
     return int((amount * NANOS).to_integral_value(ROUND_CEILING if upwards else ROUND_HALF_EVEN))
 
 
@@ -118,7 +124,7 @@ def to_dollars(amount: int) -> Decimal:
 
 
 def make_lease_id(period_start: datetime) -> str:
-    """An id that nobody guesses; it tells the period that the lease belongs to."""
+    """An id that nobody can guess. It starts with the period that the lease belongs to."""
     return f"{int(period_start.timestamp()):x}-{secrets.token_hex(12)}"
 
 
@@ -136,8 +142,11 @@ class _Lease:
 
 @dataclass(slots=True)
 class _Account:
-    """One budget's book: what was billed and is held, by period. `open` is in the order of expiry, near enough: a
-    changed lease time only delays what expires. `known` has every lease, the oldest forgotten first."""
+    """What was billed and what is reserved of one budget, by period.
+
+    `open` is nearly in the order of expiry: after the lease time was changed, some leases expire a little later than
+    they should. `known` has all leases, closed ones too. The oldest are dropped first.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     spent: dict[datetime, int] = field(default_factory=dict)
@@ -146,14 +155,14 @@ class _Account:
     known: OrderedDict[str, _Lease] = field(default_factory=OrderedDict)
 
     def close(self, lease_id: str) -> bool:
-        """Take a lease out of `open`; False where it has expired."""
+        """Remove a lease from `open`. False when it has expired."""
         lease = self.open.pop(lease_id, None)
         if lease is not None:
             self.reserved[lease.period_start] -= lease.amount
         return lease is not None
 
     def tidy(self, now: datetime) -> None:
-        """Give expired leases back and forget what is long past."""
+        """Release expired leases and drop old periods."""
         while self.open:
             lease_id, lease = next(iter(self.open.items()))
             if lease.expires_at > now:
@@ -161,13 +170,13 @@ class _Account:
             self.close(lease_id)
         while len(self.known) > 2 * _MAX_OPEN:
             self.known.popitem(last=False)
-        for book in (self.spent, self.reserved):
-            for start in [start for start in book if _EPOCH < start < now - _RETENTION]:
-                del book[start]
+        for sums in (self.spent, self.reserved):
+            for start in [start for start in sums if _EPOCH < start < now - _RETENTION]:
+                del sums[start]
 
 
 class MemoryLeases:
-    """Budgets of this process alone: several workers each have their own. Lost at a restart."""
+    """Budgets of this process only: each worker has its own. They are lost at a restart."""
 
     where: Literal["memory", "redis"] = "memory"
 
@@ -203,7 +212,7 @@ class MemoryLeases:
             return self._state(budget, account, self._clock())
 
     def close(self) -> None:
-        """Nothing is open."""
+        """There are no connections."""
 
     def _close(self, budget: Budget, lease_id: str, as_: LeaseState, billed: int) -> Closing:
         account, now = self._account(budget), self._clock()
@@ -226,7 +235,7 @@ class MemoryLeases:
 
     @staticmethod
     def _state(budget: Budget, account: _Account, now: datetime) -> BudgetState:
-        """The state at `now`, expired leases given back. The caller holds the lock."""
+        """The state at `now`, after expired leases were released. The caller has the lock."""
         account.tidy(now)
         start, end = budget.period(now)
         return BudgetState(budget, account.spent.get(start, 0), account.reserved.get(start, 0), start, end)
@@ -234,11 +243,11 @@ class MemoryLeases:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RETENTION = timedelta(days=70)
-"""How long the book of a period is kept: leases of the month before can still be settled."""
+"""How long the sums of a period are kept. Leases of the previous month can still be settled."""
 
 
 def _find_retry_time(state: BudgetState, account: _Account, amount: int) -> datetime | None:
-    """When room may come free: the next expiry or the next period; None where `amount` never fits."""
+    """When room may be free: at the next expiry or in the next period. None when `amount` never fits."""
     if amount > state.budget.limit:
         return None
     first = next(iter(account.open.values()), None)

@@ -1,10 +1,10 @@
-"""Named budgets as an operator sets them: so much money or so many tokens a day, a month or in all.
+"""Named budgets, as an operator sets them: an amount of money or of tokens per day, per month or in total.
 
     [budgets.team-a]                # in the catalog file, beside aliases and models, or in a file of its own
     limit_usd = "50"                # or limit_tokens = 2000000
     per = "day"                     # day, month (the default) or total
     zone = "Asia/Seoul"             # whose midnight ends a day; UTC by default
-    lease_seconds = 600             # how long a reservation holds
+    lease_seconds = 600             # how long a reservation lasts
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Unit = Literal["usd", "tokens"]
 Span = Literal["day", "month", "total"]
 
 NANOS = 10**9
-"""Money is kept in billionths of a dollar: the cheapest token listed costs ten of them."""
+"""Money is kept in billionths of a dollar. The cheapest token in the price lists costs ten of them."""
 
 MAX_AMOUNT = 9 * 10**15
-"""Largest limit and amount: 9,000,000 USD. Integers up to here are exact where a Redis script compares doubles."""
+"""The largest limit and amount: 9,000,000 USD. A Redis script compares doubles, which are exact up to here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """`limit` in nano-dollars or tokens for each `span` by the calendar of `zone`."""
+    """A limit for each `span`, by the calendar of `zone`. `limit` is in billionths of a dollar or in tokens."""
 
     name: str
     unit: Unit
@@ -45,11 +45,11 @@ class Budget:
 
     @property
     def account_key(self) -> str:
-        """What its amounts are kept under: those in another unit are another budget's."""
+        """The key of its amounts. A budget with the same name in another unit is another budget."""
         return f"{self.unit} {self.name}"
 
     def period(self, at: datetime) -> tuple[datetime, datetime | None]:
-        """The half-open period [start, end) that `at` is in, as UTC instants; a `total` has one that never ends."""
+        """The period [start, end) that `at` is in, in UTC. A `total` has a single period that never ends."""
         if self.span == "total":
             return datetime(1970, 1, 1, tzinfo=UTC), None
         day = at.astimezone(self.zone).date()
@@ -60,7 +60,7 @@ class Budget:
 
 
 def find_budget(budgets: Mapping[str, Budget], name: str) -> Budget:
-    """The budget of that name; raises NotFound."""
+    """The budget with this name. Raises NotFound."""
     budget = budgets.get(name)
     if budget is None:
         raise NotFound("No budget has this name: /v1/budgets lists them, the operator's files set them.", field="name")
@@ -73,18 +73,17 @@ _KEYS = ("limit_usd", "limit_tokens", "per", "zone", "lease_seconds")
 _MAX_LEASE_SECONDS = 7 * 24 * 3600
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-"""Names stand in paths of URLs as they are."""
+"""What a budget's name looks like. It stands in the path of a URL without escaping."""
 
 
 def read_budgets(catalog_file: Path | None, budgets_file: Path | None = None) -> dict[str, Budget]:
-    """The budgets of a catalog file and of a file that has nothing else. Raises CatalogFileError naming place and
-    want."""
+    """The budgets of the catalog file and of the budgets file, by name. Raises CatalogFileError."""
     found: dict[str, Budget] = {}
     for path in dict.fromkeys(path for path in (catalog_file, budgets_file) if path is not None):
         tables = _read_tables(path)
-        stray = next((key for key in tables if key != "budgets"), None)
-        if stray is not None and path != catalog_file:
-            raise CatalogFileError(f"{path}: {stray} does not belong here; known: budgets")
+        unknown = next((key for key in tables if key != "budgets"), None)
+        if unknown is not None and path != catalog_file:
+            raise CatalogFileError(f"{path}: {unknown} does not belong here; known: budgets")
         for name, row in _read_rows(tables, path).items():
             place = f"{path}: budgets.{name}"
             if name in found:

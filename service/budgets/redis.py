@@ -1,7 +1,8 @@
-"""Leases kept in Redis, shared by every worker: each call is one script, so it happens at once or not at all.
+"""Leases in Redis, shared by all workers. Each call is one script, so it happens as a whole or not at all.
 
-All keys of a budget have one hash tag, so that a cluster keeps them together. Expiry goes by the clock of Redis, the
-period by that of the caller. Where Redis cannot be asked, nothing is granted: a budget must not be passed unseen.
+All keys of a budget have one hash tag, so that a cluster keeps them on one node. Leases expire by the clock of Redis.
+The period goes by the clock of the caller. If Redis cannot be asked, nothing is granted: no budget may be exceeded
+unnoticed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LOG = logging.getLogger("tallystick")
 
 MAX_OPEN = 100_000
 RETENTION = timedelta(days=70)
-"""How long leases and the books of past periods are kept."""
+"""How long leases and the sums of past periods are kept."""
 
 SCRIPT = """
 local spent, reserved, open, lease = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -92,12 +93,14 @@ return reply('state')
 """
 
 SCRIPT_SHA1 = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
-"""Redis knows the script by it once it has had it: 3 KB less for each call."""
+"""The name of the script in Redis, once it has been sent. A call by name is 3 KB smaller."""
 
 
 class RedisLeases:
-    """Budgets of all processes that share a Redis. `connect` gives the client, or raises as clients do; it is called
-    with the first use. `prefix` sets the budgets apart from other keys there."""
+    """Budgets of all processes that share a Redis.
+
+    `connect` opens the client when it is first needed; it may raise any of REDIS_ERRORS. `prefix` starts all keys.
+    """
 
     where: Literal["memory", "redis"] = "redis"
 
@@ -155,7 +158,7 @@ class RedisLeases:
     def _run(
         self, budget: Budget, now: datetime, lease_id: str, what: str, *arguments: object
     ) -> tuple[str, BudgetState, list[str]]:
-        """(what the script says, the budget after it, the rest of its answer). Raises Overloaded without Redis."""
+        """(result of the script, the budget after it, the rest of the reply). Raises Overloaded without Redis."""
         start, end = budget.period(now)
         tag = hashlib.blake2b(budget.account_key.encode(), digest_size=12).hexdigest()
         keys = [f"{self.prefix}:budget:{{{tag}}}:{part}" for part in ("spent", "held", "open", f"lease:{lease_id}")]
@@ -165,8 +168,8 @@ class RedisLeases:
         return answer, BudgetState(budget, int(spent), int(reserved), start, end), rest
 
     def _run_guarded(self, *command: str | int) -> list[Any]:
-        """What the script returns. A Redis that did not answer is asked by one request at a time, after a pause: those
-        that wait for it hold threads which others count in."""
+        """What the script returns. After a failure only one request at a time asks Redis, after a pause: each request
+        that waits occupies a thread."""
         closed = self._breaker.closed
         if not closed and not (self._breaker.probe_due() and self._probing.acquire(blocking=False)):
             raise _make_unreachable_error()
@@ -195,7 +198,7 @@ class RedisLeases:
 
 
 def _run_script(client: Client, *command: str | int) -> list[Any]:
-    """What the script returns; Redis gets it where it does not know it (yet, or any more)."""
+    """What the script returns. The script is sent when Redis does not have it (yet, or after a restart)."""
     try:
         known: list[Any] = cast(Any, client).evalsha(SCRIPT_SHA1, *command)
     except NoScriptError:

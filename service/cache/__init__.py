@@ -1,1 +1,1 @@
-"""Counts seen before: bounded, typed, keyed by hashes; no prompt text in keys or values."""
+"""Caches of counts. They are bounded; keys are hashes and values are numbers, so no prompt text is kept anywhere."""

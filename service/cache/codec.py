@@ -1,4 +1,5 @@
-"""Counts as bytes in Redis: typed, versioned and sealed, so that what others wrote there is a miss, not a count."""
+"""Counts as bytes for Redis. They are versioned and sealed, so that anything else found there is a miss, not a
+count."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ VERSION = 1
 SEAL_BYTES = 8
 
 _MAX_COUNT = 0xFFFFFFFF
-"""Counts are kept in 4 bytes; no body has as many tokens."""
+"""A count has 4 bytes. No body has more tokens than that."""
 
 
 def pack(key: bytes, counts: Counts, secret: bytes) -> bytes | None:
-    """A version byte, the counts (4 bytes each, little-endian), a seal; None where a count does not fit."""
+    """A version byte, the counts (4 bytes each, little-endian), a seal. None when a count does not fit."""
     if not counts or not all(0 <= count <= _MAX_COUNT for count in counts):
         return None
     payload = struct.pack(f"<B{len(counts)}I", VERSION, *counts)
@@ -23,7 +24,7 @@ def pack(key: bytes, counts: Counts, secret: bytes) -> bytes | None:
 
 
 def unpack(key: bytes, value: object, secret: bytes) -> Counts | None:
-    """The counts of a value that was packed for this key with this secret; None for anything else."""
+    """The counts of a value that was packed for this key with this secret. None for anything else."""
     if not isinstance(value, bytes) or len(value) < 1 + 4 + SEAL_BYTES or value[0] != VERSION:
         return None
     payload, seal = value[:-SEAL_BYTES], value[-SEAL_BYTES:]

@@ -1,4 +1,4 @@
-"""The first tier: counts in this process, bounded in bytes, least recently used out first."""
+"""The first tier: counts in this process, bounded in bytes. The least recently used are evicted first."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections import OrderedDict
 from service.cache.base import Counts
 
 _ENTRY_BYTES = 250
-"""Memory of one entry beside its counts: key 53, tuple and dict slots. Measured with tracemalloc, CPython 3.13."""
+"""Memory of one entry without its counts: the key (53), the tuple, dict slots. Measured with tracemalloc, CPython
+3.13."""
 
 
 class MemoryCache:
-    """A thread-safe LRU of at most `max_bytes`. `hits`, `misses` and `bytes` are for metrics."""
+    """A thread-safe LRU cache of at most `max_bytes`. `hits`, `misses` and `bytes` are for metrics."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
@@ -27,7 +28,7 @@ class MemoryCache:
         return len(self._entries)
 
     def __contains__(self, key: bytes) -> bool:
-        """Asked without a lock and without counting as a use: a look before a decision."""
+        """Whether the key is known. Takes no lock and does not count as a use: it only helps to decide."""
         return key in self._entries
 
     def get(self, key: bytes) -> Counts | None:

@@ -1,8 +1,8 @@
 """The second tier: counts in Redis, for all processes that share it.
 
-Asked by worker threads in one pipeline of GETs (no command has two keys, so any cluster will do); written behind by
-a thread of its own, which also measures the round trip and asks a Redis that failed whether it is back. Nothing here
-raises: what fails is a miss, a metric and, when the state changes, a log line.
+Worker threads read with one pipeline of GETs. No command has two keys, so this works with any cluster. A thread of its
+own writes in the background, measures the round trip, and asks whether a Redis that failed is back. Nothing here
+raises: a failure is a miss, a metric and, when the state changes, a log line.
 """
 
 from __future__ import annotations
@@ -23,36 +23,39 @@ from service.redis.client import REDIS_ERRORS, UNREACHABLE, Client, Reason, clas
 LOG = logging.getLogger("tallystick")
 
 KEY_PREFIX = b"tallystick:count:"
-"""In front of the key in hexadecimal digits."""
+"""What stands before a key, which is in hexadecimal digits."""
 
 PROBE_KEY = KEY_PREFIX + b"probe"
 
 TTL_JITTER = 0.1
-"""Each entry lives up to so much shorter or longer, so that what was written together does not end together."""
+"""Each entry lives shorter or longer by up to this share, so that what was written together does not expire
+together."""
 
 MAX_QUEUED = 10_000
-"""Entries that may wait to be written, 0.2 KB each; more are dropped, and counted."""
+"""Entries that may wait to be written, 0.2 KB each. More are dropped and counted as dropped."""
 
 BATCH_ENTRIES = 500
 """Entries written in one pipeline."""
 
 TASK_SECONDS = 0.25
+"""How often the background thread runs."""
+
 PROBE_SECONDS = 2.0
-"""How often Redis is asked for nothing but the time it takes."""
+"""How often a probe measures the round trip."""
 
 _WEIGHT = 0.3
-"""Of the newest round trip in the running mean, where it is shorter than the mean; a longer one counts at once."""
+"""Weight of a new round trip in the running mean if it is shorter than the mean. A longer one replaces the mean."""
 
 
 class RedisCache:
-    """`connect` gives the client, or raises as clients do; it is called by the thread of the cache alone."""
+    """Counts in Redis. `connect` opens a client or raises one of REDIS_ERRORS. Only the background thread calls it."""
 
     def __init__(
         self, connect: Callable[[], Client], secret: bytes, ttl_seconds: int, events: CacheEvents,
     ) -> None:
         self.round_trip_seconds: float | None = None
         self.reason: Reason | None = "connecting"
-        """Why Redis is not asked, or takes no writes; None where all is well."""
+        """Why Redis is not asked, or takes no writes. None when all is well."""
         self._connect = connect
         self._secret = secret
         self._ttl_seconds = ttl_seconds
@@ -81,7 +84,7 @@ class RedisCache:
         """Entries that wait to be written."""
         return len(self._queue)
 
-    # ------------------------------------------------------------ asked by requests
+    # ------------------------------------------------------------ called by requests
 
     def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Counts]:
         client = self._client
@@ -95,7 +98,7 @@ class RedisCache:
             values = pipeline.execute(raise_on_error=False)
         except REDIS_ERRORS as error:
             self._note_failure(error)
-            self._events.looked_up("redis", "failed")
+            self._events.record_lookup("redis", "failed")
             return {}
         self._note_round_trip(time.perf_counter() - began)
         return self._read(keys, values)
@@ -105,31 +108,31 @@ class RedisCache:
         for key, value in zip(keys, values, strict=True):
             if isinstance(value, Exception):
                 self._note_failure(value)
-                self._events.looked_up("redis", "failed")
+                self._events.record_lookup("redis", "failed")
                 return found
             if value is None:
                 continue
             counts = unpack(key, value, self._secret)
             if counts is None:
-                self._events.looked_up("redis", "garbage")
+                self._events.record_lookup("redis", "garbage")
             else:
                 found[key] = counts
         self._breaker.succeeded()
-        self._events.looked_up("redis", "hit" if found else "miss")
+        self._events.record_lookup("redis", "hit" if found else "miss")
         return found
 
     def put(self, key: bytes, counts: Counts) -> None:
         if len(self._queue) >= MAX_QUEUED:
-            self._events.redis_written("dropped", 1)
+            self._events.record_redis_write("dropped", 1)
             return
         self._queue.append((key, counts))
         if len(self._queue) >= BATCH_ENTRIES:
             self._task.wake()
 
-    # ------------------------------------------------------------ by its own thread
+    # ------------------------------------------------------------ in the background thread
 
     def _run_once(self) -> None:
-        """One beat: come back if Redis does, measure now and then, and write what waits."""
+        """Reconnect if Redis is back, measure now and then, and write what waits."""
         if self._is_probe_due():
             self._probe()
         while self._queue and self.up and self.reason is None and self._write():
@@ -141,7 +144,7 @@ class RedisCache:
         return self._breaker.probe_due()
 
     def _probe(self) -> None:
-        """Write and read one entry: whether Redis answers, how fast, and whether it takes writes."""
+        """Write and read one entry. This tells whether Redis answers, how fast, and whether it takes writes."""
         self._probed_at = time.monotonic()
         try:
             client = self._client or self._connect()
@@ -166,7 +169,7 @@ class RedisCache:
             LOG.info("redis answers", extra={"fields": {"ms": round(1000 * (self.round_trip_seconds or 0), 2)}})
 
     def _write(self) -> bool:
-        """Write one batch; False where that failed."""
+        """Write one batch. False when that failed."""
         batch = [self._queue.popleft() for _ in range(min(BATCH_ENTRIES, len(self._queue)))]
         assert self._client is not None
         pipeline: Any = self._client.pipeline(transaction=False)
@@ -178,13 +181,13 @@ class RedisCache:
         try:
             answers = pipeline.execute(raise_on_error=False)
         except REDIS_ERRORS as error:
-            self._events.redis_written("failed", len(batch))
+            self._events.record_redis_write("failed", len(batch))
             self._note_failure(error)
             return False
         refused = [answer for answer in answers if isinstance(answer, Exception)]
-        self._events.redis_written("stored", len(answers) - len(refused))
+        self._events.record_redis_write("stored", len(answers) - len(refused))
         if refused:
-            self._events.redis_written("failed", len(refused))
+            self._events.record_redis_write("failed", len(refused))
             self._note_failure(refused[0])
             return False
         self._breaker.succeeded()

@@ -1,4 +1,4 @@
-"""Both tiers as one: memory first, and Redis where counting would take longer than asking it."""
+"""Both tiers as one. Memory is asked first, and Redis only when counting would take longer than asking it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AskWhen = Literal["worthwhile", "always"]
 
 
 class RemoteCache(Protocol):
-    """The second tier, shared by processes. Nothing here raises; what fails is a miss."""
+    """The second tier, shared by processes. Nothing here raises: a failure is a miss."""
 
     @property
     def up(self) -> bool:
@@ -23,20 +23,20 @@ class RemoteCache(Protocol):
 
     @property
     def round_trip_seconds(self) -> float | None:
-        """How long asking takes, as measured; None as long as nobody asked."""
+        """How long asking takes, as measured. None until somebody asked."""
         ...
 
     def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Counts]:
-        """What is known of `keys`. Blocks for a round trip."""
+        """The counts known for `keys`. Blocks for one round trip."""
         ...
 
     def put(self, key: bytes, counts: Counts) -> None:
-        """Written behind: this returns at once."""
+        """Returns at once; the counts are written in the background."""
         ...
 
 
 class TieredCache:
-    """`costs` is what counting takes here. With `ask_when` "always", Redis is asked whatever it costs (for tests)."""
+    """`costs` is how long counting takes here. With `ask_when` "always" Redis is always asked (for tests)."""
 
     def __init__(
         self, memory: MemoryCache, remote: RemoteCache | None = None, events: CacheEvents | None = None,
@@ -56,26 +56,26 @@ class TieredCache:
         """From memory alone."""
         return self.memory.get(key)
 
-    def looked_up(self, hits: int, misses: int) -> None:
-        """Tell what came of looking into memory."""
+    def record_lookup(self, hits: int, misses: int) -> None:
+        """Report hits and misses in memory, to metrics."""
         if hits:
-            self.events.looked_up("memory", "hit", hits)
+            self.events.record_lookup("memory", "hit", hits)
         if misses:
-            self.events.looked_up("memory", "miss", misses)
+            self.events.record_lookup("memory", "miss", misses)
 
     def put(self, key: bytes, counts: Counts, seconds: float) -> None:
-        """Keep counts that took `seconds` to find; Redis gets them where it would be asked for them."""
+        """Keep counts that took `seconds` to count. Redis gets them, too, if it would be asked for them."""
         self.memory.put(key, counts)
         if self.remote is not None and self._is_worth(self.remote, seconds):
             self.remote.put(key, counts)
 
     def would_ask(self, seconds: float) -> bool:
-        """Whether Redis is worth asking instead of counting for `seconds`; never on an event loop."""
+        """Whether asking Redis is faster than counting for `seconds`. Never on an event loop."""
         return self.remote is not None and self._is_worth(self.remote, seconds) and not self.must_not_wait()
 
     @staticmethod
     def must_not_wait() -> bool:
-        """Whether this is an event loop's thread: whoever waits here makes every other request wait."""
+        """Whether this is the thread of an event loop. Waiting here would block every other request."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -83,7 +83,7 @@ class TieredCache:
         return True
 
     def ask(self, keys: Sequence[bytes]) -> Mapping[bytes, Counts]:
-        """What Redis knows of `keys`; memory knows it from now on."""
+        """The counts that Redis has for `keys`. They are in memory from now on."""
         if self.remote is None:
             return {}
         found = self.remote.get_many(keys)

@@ -1,6 +1,6 @@
-"""The catalog: what a model reference means. The only normaliser of model names in the service.
+"""The catalog: what a model reference means. Model names are normalized here and nowhere else.
 
-`resolve(model_ref)` gives a `CatalogModel`, by the bundled data and what the catalog in use was given of a user's own.
+`resolve(model_ref)` gives a `CatalogModel`. It uses the bundled data, and the operator's own file and aliases if any.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = [
 
 
 class Catalog:
-    """Resolves model references; thread-safe, and never changes.
+    """Resolves model references. Thread-safe; never changes.
 
-    A `file`'s aliases, models, limits and prices come before the bundled data, and `aliases`, which the environment
-    gives, before the file's. Raises CatalogFileError where one of them cannot be used.
+    Aliases, models, limits and prices of a `file` override the bundled data. `aliases` come from the environment and
+    override those of the file. Raises CatalogFileError when the file or an alias cannot be used.
     """
 
     def __init__(self, file: Path | None = None, aliases: Mapping[str, str] | None = None) -> None:
@@ -34,21 +34,22 @@ class Catalog:
         self._resolver = _make_resolver(file, self.aliases)
 
     def resolve(self, model_ref: str) -> CatalogModel:
-        """What `model_ref` means. Raises UnknownModel (404, with suggestions) or InvalidRequest; field is "model"."""
+        """The model that `model_ref` means. Raises UnknownModel (404, with suggestions) or InvalidRequest; field is
+        "model"."""
         return self._resolver.resolve(model_ref)
 
     @property
     def revision(self) -> object:
-        """Another object once names may mean something else: what was remembered under the one before is stale."""
+        """An object that identifies the data of this catalog. What was remembered under another one is stale."""
         return self._resolver
 
     def models(self) -> tuple[CatalogModel, ...]:
-        """Every listed model that can be counted, and the user's own, each canonical id once, in order of ids."""
+        """Every listed model that can be counted, and the operator's own. Each canonical id is there once, in order."""
         return self._resolver.listed
 
 
 def _make_resolver(file: Path | None, aliases: Mapping[str, str]) -> Resolver:
-    """A resolver proved to understand every name that the file or an alias points at."""
+    """A resolver. It was checked to know every name in the file and in the aliases."""
     overrides = Overrides() if file is None else read_overrides(file)
     places = dict.fromkeys((*overrides.aliases, *overrides.models), str(file))
     own = read_aliases(aliases)
@@ -66,16 +67,16 @@ _current = Catalog()
 
 
 def use(catalog: Catalog) -> None:
-    """Make `resolve` ask this one from now on. Requests in flight keep what they resolved."""
+    """Make `resolve` use this catalog from now on. Running requests keep the models they have."""
     global _current  # noqa: PLW0603 - the process has one catalog, as it has one registry of tokenizers
     _current = catalog
 
 
 def current() -> Catalog:
-    """The catalog of this process: the bundled data alone, until `use` gave another."""
+    """The catalog of this process. Until `use` is called, it has only the bundled data."""
     return _current
 
 
 def resolve(model_ref: str) -> CatalogModel:
-    """`Catalog.resolve` of this process's catalog."""
+    """`Catalog.resolve` of the catalog of this process."""
     return _current.resolve(model_ref)

@@ -1,8 +1,9 @@
-"""Who serves a model, as anchored rows: what platforms, gateways and model hubs write before a model's name.
+"""Who serves a model: the prefixes that platforms, gateways and model hubs write before a model's name, as rows.
 
-The rows are tried on the whole name, and again on what is left, so that
-`litellm_proxy/bedrock/us-east-2/us.anthropic.…` peels three times. Spellings seen in the documentation of LiteLLM,
-OpenRouter, Portkey, Vercel AI Gateway, pydantic-ai, LangChain, promptfoo, AWS, Google Cloud and Azure up to 2026-11.
+A row fits a whole name and leaves the rest of it. Then the rows are tried again on that rest: in
+`litellm_proxy/bedrock/us-east-2/us.anthropic.…` three prefixes are removed. The spellings are from the documentation of
+LiteLLM, OpenRouter, Portkey, Vercel AI Gateway, pydantic-ai, LangChain, promptfoo, AWS, Google Cloud and Azure up to
+2026-11.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ import re
 from dataclasses import dataclass
 
 UNLISTED = "unlisted"
-"""Host of platforms whose prices no list has."""
+"""The host of platforms that are in no price list."""
 
 _MAX_PEELS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A row: `name` is shown to callers, `match` fits whole lower-case names, `to` is what is left (groups as in re).
+    """A row. `name` is shown to callers, `match` fits whole lower-case names, `to` is the rest (groups as in re).
 
-    `provider_id` is the genai-prices provider that serves the model and lists it as `listed`; None says neither.
+    `provider_id` is the genai-prices provider that serves the model, and `listed` its name for the model. None means
+    that the row does not say who serves it.
     """
 
     name: str
@@ -31,9 +33,9 @@ class Host:
 
 
 def _prefix(prefixes: str, provider_id: str | None, name: str = "") -> Host:
-    """A platform that writes `prefix/model` or `prefix:model`; the first of `prefixes` names the row, or `name`.
+    """A row for a platform that writes `prefix/model` or `prefix:model`. Its name is `name` or the first of `prefixes`.
 
-    A colon before a digit or `latest` is an ollama tag (`mistral:7b`), not a prefix.
+    A colon before a digit or `latest` belongs to an ollama tag (`mistral:7b`), not to a prefix.
     """
     names = prefixes.split()
     either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
@@ -142,7 +144,7 @@ HOSTS: tuple[Host, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A name without its host. `listed_as` is how `provider_id` lists it; `rules` are the rows that fitted."""
+    """A name without its host. `listed_as` is its name at `provider_id`; `rules` names the rows that fitted."""
 
     name: str
     provider_id: str | None
@@ -154,13 +156,13 @@ NO_BASE = re.compile(
     r"tunedmodels/.+|(?:.*/)?(?:projects/[^/]+/)?(?:locations/[^/]+/)?endpoints/.+"
     r"|(?:bedrock/)?arn:aws.*:(?:application-inference-profile|provisioned-model|custom-model|imported-model)/.+"
 )
-"""Names of a caller's own resources: they do not tell which model is behind them."""
+"""Names of a caller's own resources. They do not say which model is behind them."""
 
 
 def peel(name: str) -> Hosted:
-    """`name` (lower-case ASCII) without what the rows know. The first row that names a host decides the price list.
+    """`name` (lower-case ASCII) without its prefixes. The first row with a `provider_id` decides the price list.
 
-    Linear: every row is anchored and every peel makes the name shorter.
+    Takes linear time: every row fits the whole name, and every step makes the name shorter.
     """
     provider_id, listed_as, rules = None, name, []
     for _ in range(_MAX_PEELS):

@@ -1,7 +1,7 @@
-"""What genai-prices lists, as shipped: models, their context windows and prices. Nothing is ever fetched.
+"""What genai-prices lists: models, their context windows and prices. The data is as shipped; nothing is ever fetched.
 
-The library is loaded when a model is first resolved, not when the service starts: 0.3 s and, the rest of the service
-already in memory, 12 MB (genai-prices 0.2.3, 2-core machine, 2026-11). Its updater is opt-in and never started here.
+The library is loaded when the first model is resolved, not when the service starts. That takes 0.3 s and, on top of the
+rest of the service, 12 MB (genai-prices 0.2.3, 2-core machine, 2026-11). Its updater is opt-in and never started here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ PriceStatus = Literal["known", "inferred", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """A row of a price list: `provider_id` and `row_id` name it, `info` holds its prices.
+    """A row of a price list. `provider_id` and `row_id` name it, `info` has its prices.
 
-    `inferred` where the row was written for a wider name (`gpt-5-nano-` for `gpt-5-nano-x`) or for another host.
-    `revision` is "" for the bundled list and identifies the text of a user's own file.
+    It is `inferred` when it is meant for a wider name (`gpt-5-nano-` for `gpt-5-nano-x`) or for another host.
+    `revision` is "" for the bundled list, else it identifies the text of the operator's file.
     """
 
     provider_id: str
@@ -34,12 +34,12 @@ class PriceRow:
     revision: str = ""
 
     def __hash__(self) -> int:
-        return hash(self.row_id)  # asked for in every count; rows of one name are few
+        return hash(self.row_id)  # needed in every count; few rows share a name
 
 
 @cache
 def providers() -> Mapping[str, Provider]:
-    """The bundled price lists by genai-prices provider id."""
+    """The bundled price lists, by genai-prices provider id."""
     from genai_prices.data import providers as bundled
 
     return {provider.id: provider for provider in bundled}
@@ -55,13 +55,13 @@ _DATE = r"(?:20\d{6}|20\d\d-\d\d-\d\d)"
 _MARK = re.compile(
     rf"(?:-(?:preview|exp))?(?:[-@](?:{_DATE}|latest|\d{{3}}|\d\d-\d\d|\d\d-20\d\d))?(?:-v\d+)?(?::\d+)*"
 )
-"""What may follow a listed name without making it another model: `preview`, a date, `latest`, a cloud version."""
+"""What may follow a listed name and still mean the same model: `preview`, a date, `latest`, a cloud version."""
 
 _GEOGRAPHY = re.compile(r"(?:[a-z-]+\.){0,2}")
 
 
 def _match_clause(clause: MatchLogic, name: str) -> Literal["exact", "wide"] | None:
-    """How a match clause of genai-prices fits `name`: `wide` where it would also take names of other models."""
+    """How a match clause of genai-prices fits `name`. It is `wide` when it would also fit names of other models."""
     if not clause.is_match(name):
         return None
     kind = type(clause).__name__
@@ -82,7 +82,7 @@ def _match_clause(clause: MatchLogic, name: str) -> Literal["exact", "wide"] | N
 
 
 def find_row(provider_id: str, name: str) -> PriceRow | None:
-    """The row that `provider_id` prices `name` by: one written for exactly this name, else the first that takes it."""
+    """The row of `provider_id` for `name`: the one for exactly this name, else the first that fits it."""
     provider = providers().get(provider_id)
     if provider is None:
         return None
@@ -106,12 +106,12 @@ _RETIRED = (
     "claude-1", "claude-1.0", "claude-1.2", "claude-1.3", "claude-2.0", "claude-2.1",
     "claude-instant-1", "claude-instant-1.1", "claude-instant-1.2",
 )
-"""Models that were gone before the price list began, and those it has under a wider name."""
+"""Models that were retired before the price list began, and models that it has only under a wider name."""
 
 
 @cache
 def listed_names() -> frozenset[str]:
-    """Every model name of every list, lower-case, without the maker's path and without a route such as `:free`."""
+    """Every model name of every list: in lower case, without the maker's path, without a route such as `:free`."""
     return frozenset(_RETIRED) | frozenset(
         info.id.lower().rpartition("/")[2].partition(":")[0]
         for provider in providers().values()

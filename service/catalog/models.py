@@ -1,4 +1,4 @@
-"""CatalogModel, and how a model reference becomes one."""
+"""CatalogModel, and how a model reference is resolved to one."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from service.families.base import Family
 Match = Literal["known", "alias", "inferred"]
 
 MAX_NAME = 256
-"""Longest model name accepted, in characters. The longest real ones (ARNs of inference profiles) are under 200."""
+"""Characters of the longest model name accepted. The longest real ones (ARNs of inference profiles) have under 200."""
 
 _MAX_REMEMBERED = 4096
-"""Model references remembered; beyond that the least recently used is forgotten."""
+"""How many resolved references are remembered. Beyond that the least recently used is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,20 @@ class CatalogModel:
 
 _DATED = re.compile(r"(?P<base>.+?)-(?:20\d{6}|20\d\d-\d\d-\d\d|latest|0\d\d)|(?P<gpt>(?:gpt|o\d).+?)-\d{4}")
 _MOVING_ALIAS = re.compile(r"gemini-(?:pro|flash|flash-lite)-latest")
-"""Names that Google moves from model to model; the price list says where they point."""
+"""Names that Google points at one model after another. The price list says which one it is."""
 
 _CANONICAL = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*(?::20[0-9-]+(?:-v[0-9])?)?")
-"""What canonical ids look like, whatever the family rows would take. OpenAI dates some with a colon."""
+"""What a canonical id looks like, whatever the family rows would accept. OpenAI dates some with a colon."""
 
 _NO_TOKENIZER = re.compile(
     r"(?:grok|nova|titan|muse|mai|sonar|pplx|palmyra|composer|jamba|jurassic|voyage|reka|inkling|ember)(?:[-.].*)?"
 )
-"""Models whose tokenizer their maker does not publish (counting-rules of 2026-11), beside those merely not carried."""
+"""Models whose maker does not publish the tokenizer (as of 2026-11). For others it is merely not included here."""
 
 
 class Resolver:
-    """Resolves references under one set of overrides; replaced as a whole when the overrides are reloaded."""
+    """Resolves references with one set of overrides. When the overrides are read again, a new resolver takes its
+    place."""
 
     def __init__(self, overrides: Overrides) -> None:
         self.overrides = overrides
@@ -89,7 +90,7 @@ class Resolver:
         return self._resolve_listed(name, model_ref)
 
     def _resolve_listed(self, name: str, model_ref: str) -> CatalogModel:
-        """A name that is no alias of the user's: a model of the user's own, or what the rows make of it."""
+        """The model of a name that is not the operator's alias: the operator's own model, or a bundled one."""
         own = self.overrides.models.get(name)
         if own is not None and own.like is not None:
             like = self._resolve_bundled(check_name(own.like), model_ref)
@@ -128,7 +129,7 @@ class Resolver:
 
     @cached_property
     def listed(self) -> tuple[CatalogModel, ...]:
-        """Every listed model that can be counted, and the user's own, each canonical id once, in order of ids."""
+        """Every listed model that can be counted, and the operator's own. Each canonical id is there once, in order."""
         found: dict[str, CatalogModel] = {}
         for name in sorted({*listed_names(), *self.overrides.models}):
             try:
@@ -170,7 +171,7 @@ def _merge_limits(own: Limits | None, listed: Limits) -> Limits:
 
 
 def check_name(model_ref: str) -> str:
-    """`model_ref` in lower case. Raises InvalidRequest where no model can be called so."""
+    """`model_ref` in lower case. Raises InvalidRequest when no model can have such a name."""
     if not model_ref:
         raise InvalidRequest("model is empty: name a model, such as gpt-4o.", field="model")
     if len(model_ref) > MAX_NAME:
@@ -183,11 +184,11 @@ def check_name(model_ref: str) -> str:
 
 
 _TUNED = re.compile(r"^ft:|\.ft-")
-"""Rows of a price list that are for fine-tunes."""
+"""What the id of a price row for fine-tunes contains."""
 
 
 def _strip_date(name: str, family: Family, row: PriceRow | None) -> tuple[str, PriceRow | None]:
-    """`name` without its date where nothing known tells the two apart (same family, same row), and the row."""
+    """(name, row), without the date when the dated and the undated name are the same model: same family, same row."""
     dated = _DATED.fullmatch(name)
     base = dated and (dated["base"] or dated["gpt"])
     if not base or find_family(base) is not family:
@@ -201,7 +202,8 @@ def _strip_date(name: str, family: Family, row: PriceRow | None) -> tuple[str, P
 
 
 def _classify_match(name: str, model_id: str, family: Family, maker: PriceRow | None, rules: tuple[str, ...]) -> Match:
-    """Open models are hosted in more variants than any list has: of those, only the family decides."""
+    """How well the name is known. Open models are hosted in more variants than any list has, so their family
+    decides."""
     listed = (
         (maker is not None and not maker.inferred)
         or family.renderer == "plain"
@@ -216,9 +218,9 @@ def _classify_match(name: str, model_id: str, family: Family, maker: PriceRow | 
 def _choose_price(
     hosted: Hosted, spelled: str, rules: tuple[str, ...], maker_id: str, maker: PriceRow | None
 ) -> PriceRow | None:
-    """The row that applies: the host's own for the name it lists, else the maker's, which is then inferred.
+    """The price row that applies: the host's own row, else the maker's row, which is then inferred.
 
-    A fine-tune costs what its own row says, never what its base costs; a route (`:free`, `:batch`) likewise.
+    A fine-tune has the price of its own row, never that of its base. So has a route (`:free`, `:batch`).
     """
     if hosted.provider_id is None and "ollama-tag" in rules:
         return None

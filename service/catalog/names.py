@@ -1,7 +1,7 @@
-"""How the same model is spelled, as anchored rows: a spelling in, the canonical id out.
+"""How the same model is spelled in different places: rows that turn a spelling into the canonical id.
 
-A row fits the whole name or does nothing; nothing is looked for inside a name. Each row is tried once, in order, on
-what the rows before it left.
+A row fits the whole name or does nothing. Nothing is searched for inside a name. Each row is tried once, in order, on
+the result of the rows before it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A row: `name` is shown to callers, `match` fits whole lower-case names, `to` is the id (groups as in re)."""
+    """A row. `name` is shown to callers, `match` fits whole lower-case names, `to` is the result (groups as in re)."""
 
     name: str
     match: re.Pattern[str]
@@ -28,14 +28,14 @@ _TAIL = r"((?:[-@:\[].*)?)"
 _OPEN = r"(?:llama|codellama|qwen|qwq|gemma|phi|mistral|mixtral|ministral|deepseek|gpt-oss|glm|kimi)"
 
 SPELLINGS: tuple[Spelling, ...] = (
-    # Fine-tunes: the base model decides template and tokenizer.
+    # Fine-tunes: template and tokenizer are those of the base model.
     _row("fine-tune", r"ft:([a-z0-9.-]+)(?::[^:]*){1,4}"),
     _row("fine-tune", r"(gpt-[a-z0-9.-]+?|o\d[a-z0-9.-]*?)\.ft-[a-z0-9-]+"),
     _row("fine-tune", r"(ada|babbage|curie|davinci):ft-[a-z0-9-]+(?::.*)?"),
     # Variants that only choose a route, a price or a longer window.
     _row("route", r"(.+):(?:free|beta|nitro|floor|online|exacto|extended|thinking|batch)"),
     _row("long-context", r"(claude-.+)(?:\[1m\]|-1m)"),
-    # Versions of clouds.
+    # Versions that clouds append.
     _row("cloud-version", r"(mi[sx]tral-.+-v0):(\d)", r"\1.\2"),
     _row("cloud-version", r"claude-(instant-)?v(\d)(?::0)?(?::\d+k)?", r"claude-\1\2"),
     _row("cloud-version", r"claude-(instant-)?v(\d)[:.](\d)(?::\d+k)?", r"claude-\1\2.\3"),
@@ -83,7 +83,7 @@ SPELLINGS: tuple[Spelling, ...] = (
 
 
 def spell(name: str) -> tuple[str, tuple[str, ...]]:
-    """The canonical spelling of `name` (lower-case ASCII, no host) and the names of the rows that changed it."""
+    """(canonical spelling of `name`, names of the rows that changed it). `name` is lower-case ASCII without a host."""
     rules: list[str] = []
     for row in SPELLINGS:
         fit = row.match.fullmatch(name)

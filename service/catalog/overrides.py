@@ -1,9 +1,9 @@
-"""A user's own aliases, models, limits and prices, from a TOML file; aliases from the environment, too.
+"""The operator's own aliases, models, limits and prices, from a TOML file. Aliases may also come from the environment.
 
     [aliases]                                   # a whole name, in any case -> a name the catalog knows
     "our-chat" = "azure/gpt-4o"
 
-    [models."acme-chat-1"]                      # a model of one's own: counted like another
+    [models."acme-chat-1"]                      # your own model: counted like another
     like = "llama-3.1-8b-instruct"
     window = 32768
     max_output = 4096
@@ -12,8 +12,8 @@
     [models."gpt-4o"]                           # a listed model without `like`: only what is given changes
     prices = { input = "2.25", output = "9.00" }
 
-Prices are read as decimals, quoted or not; a bucket that is left out has no price. `[budgets]` in the same file are
-read by `service.budgets.named`.
+Prices are decimals, quoted or not. A bucket that is left out has no price. `service.budgets.named` reads `[budgets]` in
+the same file.
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ _MODEL_KEYS = ("like", "window", "max_input", "max_output", "shared_window", "pr
 
 
 class CatalogFileError(ValueError):
-    """The file cannot be used; the message names file, place and what is wanted."""
+    """The file cannot be used. The message names the file, the place in it, and what is expected there."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnModel:
-    """What a user says of a model; None keeps what is listed. `like` is whose tokenizer and template it has."""
+    """What the file says about a model. None keeps what is listed. `like` is the model whose tokenizer and template it
+    has."""
 
     like: str | None = None
     limits: Limits | None = None
@@ -61,14 +62,14 @@ class OwnModel:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What a catalog file says, by lower-case model name."""
+    """The content of a catalog file, by lower-case model name."""
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, OwnModel] = field(default_factory=dict)
 
 
 def read_overrides(path: Path) -> Overrides:
-    """The file's overrides. Raises CatalogFileError for anything that is not understood: nothing is ignored."""
+    """The overrides in the file. Raises CatalogFileError for anything unknown or invalid: nothing is ignored."""
     try:
         raw = path.read_bytes()
         tables = tomllib.loads(raw.decode("utf-8"), parse_float=Decimal)
@@ -89,7 +90,7 @@ def read_overrides(path: Path) -> Overrides:
 
 
 def read_aliases(aliases: Mapping[str, str]) -> dict[str, str]:
-    """Aliases of the environment by lower-case name. Raises CatalogFileError for an empty name."""
+    """The aliases of the environment, by lower-case name. Raises CatalogFileError for an empty name."""
     if not all(name and target for name, target in aliases.items()):
         raise CatalogFileError(f'{ALIASES_VARIABLE} must map names to model names, such as {{"our-chat": "gpt-4o"}}')
     return {name.lower(): target for name, target in aliases.items()}
@@ -100,50 +101,50 @@ class _FileReader:
     path: Path
     revision: str
 
-    def wrong(self, place: str, wanted: str) -> CatalogFileError:
+    def make_error(self, place: str, wanted: str) -> CatalogFileError:
         return CatalogFileError(f"{self.path}: {place} must be {wanted}")
 
     def table(self, parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = parent.get(key, {})
         if not isinstance(value, dict):
-            raise self.wrong(key, "a table")
+            raise self.make_error(key, "a table")
         return value
 
     def text(self, value: object, place: str) -> str:
         if not isinstance(value, str) or not value:
-            raise self.wrong(place, "a model name")
+            raise self.make_error(place, "a model name")
         return value
 
     def tokens(self, value: object, place: str) -> int | None:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-            raise self.wrong(place, "a positive whole number of tokens")
+            raise self.make_error(place, "a positive whole number of tokens")
         return value
 
     def money(self, value: object, place: str) -> Decimal:
         wanted = 'an amount such as "2.50"'
         if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
-            raise self.wrong(place, wanted)
+            raise self.make_error(place, wanted)
         try:
             amount = Decimal(value)
         except InvalidOperation:
-            raise self.wrong(place, wanted) from None
+            raise self.make_error(place, wanted) from None
         if not amount.is_finite() or not 0 <= amount <= 1_000_000:
-            raise self.wrong(place, wanted)
+            raise self.make_error(place, wanted)
         return amount
 
     def model(self, name: str, value: object) -> OwnModel:
         place = f'models."{name}"'
         if not isinstance(value, dict):
-            raise self.wrong(place, "a table")
+            raise self.make_error(place, "a table")
         unknown = next((key for key in value if key not in _MODEL_KEYS), None)
         if unknown is not None:
             raise CatalogFileError(f"{self.path}: {place}.{unknown} is not known; known: {', '.join(_MODEL_KEYS)}")
         like = value.get("like")
         shared = value.get("shared_window", True)
         if not isinstance(shared, bool):
-            raise self.wrong(f"{place}.shared_window", "true or false")
+            raise self.make_error(f"{place}.shared_window", "true or false")
         window, max_input, max_output = (
             self.tokens(value.get(key), f"{place}.{key}") for key in ("window", "max_input", "max_output")
         )
@@ -158,7 +159,7 @@ class _FileReader:
         from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 
         if not isinstance(value, dict):
-            raise self.wrong(place, "a table of buckets")
+            raise self.make_error(place, "a table of buckets")
         unknown = next((key for key in value if key not in _PRICE_KEYS), None)
         if unknown is not None:
             raise CatalogFileError(f"{self.path}: {place}.{unknown} is not known; known: {', '.join(_PRICE_KEYS)}")

@@ -1,4 +1,4 @@
-"""The known names closest to a misspelled one."""
+"""Suggestions: the known names closest to a misspelled one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 _MAX_CHARS = 64
-"""Characters of the asked name that are looked at: the cost stays bounded however long a hostile name is."""
+"""Only so many characters of a name are looked at, so that a long hostile name costs no more."""
 
 _MIN_SIMILARITY = 0.35
-"""Dice coefficient of the trigrams below which a name is no help."""
+"""The smallest Dice coefficient of the trigrams with which a name is suggested."""
 
 
 def _make_trigrams(name: str) -> frozenset[str]:
@@ -18,7 +18,7 @@ def _make_trigrams(name: str) -> frozenset[str]:
 
 
 class NameIndex:
-    """Names indexed by their character trigrams. A search costs the postings of at most 65 trigrams: about 0.2 ms."""
+    """Names, indexed by their character trigrams. A search looks up at most 65 trigrams and takes about 0.2 ms."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._sizes: dict[str, int] = {}
@@ -29,11 +29,12 @@ class NameIndex:
             for trigram in trigrams:
                 self._postings[trigram].append(name)
 
-    def find(self, name: str, most: int = 5) -> tuple[str, ...]:
-        """Up to `most` names that share enough with `name`, the most alike first; equals in alphabetical order."""
+    def find(self, name: str, limit: int = 5) -> tuple[str, ...]:
+        """Up to `limit` names that are similar enough to `name`. The most similar are first, ties in alphabetical
+        order."""
         asked = _make_trigrams(name)
         shared: Counter[str] = Counter()
         for trigram in asked:
             shared.update(self._postings.get(trigram, ()))
         scored = [(-2 * count / (len(asked) + self._sizes[known]), known) for known, count in shared.items()]
-        return tuple(known for score, known in sorted(scored)[:most] if -score >= _MIN_SIMILARITY)
+        return tuple(known for score, known in sorted(scored)[:limit] if -score >= _MIN_SIMILARITY)

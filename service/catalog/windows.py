@@ -1,7 +1,7 @@
-"""Context windows and output limits, where the price list does not tell them or rounds them.
+"""Context windows and output limits that the price list lacks or rounds.
 
-From the providers' model pages as of 2026-11 (platform.openai.com/docs/models, platform.claude.com models overview,
-ai.google.dev/gemini-api/docs/models). A model without a row keeps the window of the price list and no output limit.
+Source: the providers' model pages as of 2026-11 (platform.openai.com/docs/models, platform.claude.com models overview,
+ai.google.dev/gemini-api/docs/models). A model without a row has the window of the price list and no output limit.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """In tokens, None where not known. `shared`: input and output share the window; else it is for input alone.
+    """Limits in tokens; None when not known. `shared`: input and output share the window, else it is for input alone.
 
-    `max_input` is set where a provider refuses inputs shorter than the window.
+    `max_input` is set when the provider refuses inputs that are shorter than the window.
     """
 
     window: int | None = None
@@ -24,7 +24,7 @@ class Limits:
 
     @property
     def longest_input(self) -> int | None:
-        """The longest input that is not refused, whatever the answer's length."""
+        """The longest input that the provider accepts, whatever the length of the answer."""
         return self.window if self.max_input is None else self.max_input
 
 
@@ -85,11 +85,11 @@ _OPEN_WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"gemma-3-(?:4|12|27)b(?:-.+)?"), 131_072),
     (re.compile(r"phi-4"), 16_384),
 )
-"""Open models, from their model cards: hosts often serve a shorter window, so a host's own number comes first."""
+"""Open models, from their model cards. Hosts often serve a shorter window, so the number of a host comes first."""
 
 
 def find_limits(model_id: str, listed_window: int | None) -> Limits:
-    """The limits of a canonical id; the price list's window where no row has one."""
+    """The limits of a canonical id. `listed_window` is the window in the price list, used when no row has one."""
     for pattern, limits in _LIMITS:
         if pattern.fullmatch(model_id):
             return limits if limits.window is not None else replace(limits, window=listed_window)

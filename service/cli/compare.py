@@ -13,7 +13,7 @@ from service.cli.output import UNKNOWN, print_columns, print_json, print_message
 from service.counting.counter import Counter
 from service.errors import InvalidRequest
 from service.pricing.compare import MAX_MODELS, compare
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import TokenCount
 
 ALL_COMPARED, SOME_MISSING = 0, 1
@@ -59,7 +59,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
         cells = [
             (
                 row.model_ref, str(row.count.input_tokens), row.count.method, format_usd(row.quote),
-                UNKNOWN if row.window_share is None else plain(row.window_share),
+                UNKNOWN if row.window_share is None else format_decimal(row.window_share),
             )
             for row in rows if row.count is not None
         ]

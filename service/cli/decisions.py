@@ -10,7 +10,7 @@ from service.cli.output import UNKNOWN, print_message
 from service.dialects import native
 from service.dialects.json import read_json
 from service.dialects.values import MAX_TOKENS
-from service.pricing.prices import Quote, plain
+from service.pricing.prices import Quote, format_decimal
 from service.types import CountRequest
 
 
@@ -29,8 +29,11 @@ def parse_whole_number(text: str) -> int:
 
 
 def read_texts(paths: list[str]) -> Iterator[tuple[str, str | None]]:
-    """Path and text of each file. What is no text or cannot be read is told on stderr, and is None where it was named:
-    in a folder it is only left out."""
+    """Path and text of each file.
+
+    A file that is no text or cannot be read gets a message on stderr. Its text is None where the user named the file;
+    in a folder it is left out.
+    """
 
     for path in paths:
         try:
@@ -56,4 +59,4 @@ def make_request(text: str, model: str, *, whole: bool) -> CountRequest:
 
 def format_usd(quote: Quote | None) -> str:
 
-    return UNKNOWN if quote is None or quote.total is None else plain(quote.total)
+    return UNKNOWN if quote is None or quote.total is None else format_decimal(quote.total)

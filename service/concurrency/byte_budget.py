@@ -1,4 +1,4 @@
-"""How many bytes one request body may have, and how many bytes of bodies the process may hold at once."""
+"""Limits for request bodies: the bytes of one body, and the bytes of all bodies that are in memory at once."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from service.errors import Overloaded
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """`max_bytes` holds for the body as sent and again for what it decompresses to; `seconds` for its arrival."""
+    """`max_bytes` is the limit for a body as sent, and again for the decompressed body. It must arrive in `seconds`."""
 
     max_bytes: int
     seconds: float
 
 
 class ByteBudget:
-    """Bytes of bodies that all requests together may hold. Used from one event loop, so without a lock."""
+    """The bytes of bodies that all requests together may hold. Used from one event loop, so it has no lock."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.held = 0
 
     def has(self, count: int) -> bool:
-        """Whether so many more bytes may be held."""
+        """Whether `count` more bytes may be held."""
         return self.held + count <= self.max_bytes
 
     def reserve(self) -> ByteReservation:
-        """A share for one request: a context manager that gives everything back at its end."""
+        """A share for one request. It is a context manager that gives everything back when it ends."""
         return ByteReservation(self)
 
 
@@ -45,7 +45,7 @@ class ByteReservation:
         self.budget.held -= self.bytes
 
     def take(self, count: int) -> None:
-        """Hold so many bytes more. Raises Overloaded where the budget has no more."""
+        """Hold `count` more bytes. Raises Overloaded when the budget has no more."""
         if not self.budget.has(count):
             raise Overloaded("Too many large bodies are being read; try again in a second.", retry_after=1)
         self.bytes += count

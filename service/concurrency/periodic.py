@@ -1,4 +1,4 @@
-"""A thread of its own that does something again and again, and once more at the end."""
+"""A thread that does the same work again and again, and once more at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ LOG = logging.getLogger("tallystick")
 
 
 class PeriodicTask:
-    """Calls `work` every `seconds`, and at once when woken; what it raises is logged. Started and stopped once."""
+    """Calls `work` every `seconds`, and at once after `wake`. What `work` raises is logged. Can be started only
+    once."""
 
     def __init__(self, name: str, seconds: float, work: Callable[[], object]) -> None:
         self._seconds = seconds
@@ -26,7 +27,7 @@ class PeriodicTask:
         self._woken.set()
 
     def stop(self, patience_seconds: float = 2.0) -> None:
-        """Wait for work that is under way and for a last round of it."""
+        """Call `work` a last time and wait for it, for `patience_seconds` at most."""
         self._stopped = True
         self._woken.set()
         if self._thread.is_alive():

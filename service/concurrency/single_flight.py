@@ -1,4 +1,4 @@
-"""One thread does a piece of work; those that want the same in the meantime wait for what it finds."""
+"""One thread does a piece of work. Others that want the same result meanwhile wait for it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class _Flight[V]:
 
 
 class SingleFlight[K: Hashable, V]:
-    """Work by key. `work` has to look for the result of an earlier flight itself, before it begins."""
+    """Work by key. `work` must first look for the result of an earlier call by itself, in a cache for example."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._flights: dict[K, _Flight[V]] = {}
 
     def run(self, key: K, work: Callable[[], V]) -> V:
-        """What `work` returns here or in another thread. Where that one fails, everybody tries for himself."""
+        """What `work` returns, here or in another thread. If it raises in the other thread, it is called here, too."""
         with self._lock:
             flight = self._flights.get(key)
             leads = flight is None

@@ -22,7 +22,7 @@ from service.counting.features import main_feature
 from service.counting.segments import SegmentCounter
 from service.errors import InvalidRequest
 from service.families.base import RendererName
-from service.media.allowance import file_allowance
+from service.media.time_limit import limit_file_time
 from service.pricing.prices import price_input, to_minute
 from service.tokenizers import registry
 from service.tokenizers.base import Engine, Tokenizer, VocabularyTokenizer
@@ -110,7 +110,7 @@ class Counter:
     def _count_prompt(
         self, request: CountRequest, prompt: Prompt, model: CatalogModel, tokenizer: Tokenizer
     ) -> TokenCount:
-        with file_allowance():
+        with limit_file_time():
             rendering = _load_renderer(model.family.renderer)(prompt, model)
         prefix = request.prefix or NO_PREFIX
         details = self._count_sections(rendering, tokenizer, prefix)

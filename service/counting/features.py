@@ -1,6 +1,6 @@
-"""Which features a prompt has; the first one it has, in the order of FEATURES, is its main feature.
+"""The features that a prompt has. Its main feature is the first of them in the order of FEATURES.
 
-Together with the rule set that rendered it, the main feature is the class whose measured accuracy the answer quotes.
+The main feature and the rule set that rendered the prompt are its class. Accuracy is measured for each class.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from service.types import (
 
 
 def main_feature(prompt: Prompt, more: frozenset[Feature] = frozenset()) -> Feature:
-    """The first of FEATURES that the prompt has, or that it is known to have `more`; texts without a chat template
-    (embeddings) are texts."""
+    """The first of FEATURES that the prompt has, or is known to have (`more`). Without a chat template, as in
+    embeddings, it is "text"."""
     if prompt.dialect in ("openai.embeddings", "openai.completions"):
         return "text"
     found = more.union(features(prompt))
@@ -35,7 +35,7 @@ def main_feature(prompt: Prompt, more: frozenset[Feature] = frozenset()) -> Feat
 
 
 def has_files(prompt: Prompt) -> bool:
-    """Whether images, documents or recordings stand in the prompt."""
+    """Whether the prompt has images, documents or recordings."""
     everywhere = (prompt.system, *(message.parts for message in prompt.messages))
     return any(_is_file(part) for parts in everywhere for part in parts if type(part) is not Text)
 
@@ -47,10 +47,10 @@ def _is_file(part: Part) -> bool:
 
 
 def features(prompt: Prompt) -> Iterator[Feature]:
-    """Every feature the prompt has, possibly more than once."""
+    """Every feature of the prompt, some perhaps more than once."""
     for message in prompt.messages:
         for part in message.parts:
-            if type(part) is not Text or part.thought:  # most are texts, which are nothing special
+            if type(part) is not Text or part.thought:  # most parts are plain texts, which have no feature
                 yield from _part_features(part)
     for part in prompt.system:
         yield from _part_features(part)

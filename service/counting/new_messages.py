@@ -109,7 +109,7 @@ def keeps_dialect(value: Json, path: Sequence[str], older: list[Json], dialect: 
 
 
 def _may_be_other_dialect(dialect: str, messages: list[Json]) -> bool:
-    """Whether these messages might tell another dialect than the older ones did. The first of them is a text."""
+    """Whether these messages look like another dialect than the older ones. The first of them is a text."""
     if MESSAGE_LISTS[dialect] != "messages" or (len(messages) == 1 and len(messages[0]) == len(("role", "content"))):
         return False
     is_anthropic, is_openai = find_signs_in_messages(messages)
@@ -120,7 +120,7 @@ def _may_be_other_dialect(dialect: str, messages: list[Json]) -> bool:
 
 
 def subtract(counted: TokenCount, newest: TokenCount, field: str) -> CountedPrefix | None:
-    """What was counted without the new messages. None when it cannot be told apart from them.
+    """What was counted without the new messages. None when the two cannot be separated.
 
     `field` is the list of messages: a note with a path in it makes the two inseparable.
     """

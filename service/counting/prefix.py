@@ -1,46 +1,47 @@
-"""A conversation as a run of units, so that the next, longer version of it finds what was counted of this one.
+"""A conversation as a sequence of units. Counts of its prefixes are cached, so its next, longer version finds them.
 
-A unit is a segment or, where the tokenizer proves that a text may be cut, a piece of one. A beginning of a run has a
-key of its own (one rolling hash gives them all). The tokens of some beginnings are kept: the whole, the whole but its
-last unit (which in Claude's running text goes on in the next version), and one about every 64 Ki characters. The next
-version looks for the last 32 beginnings and for the coarse ones.
+A unit is a segment or a piece of one. A text is cut into pieces only where the tokenizer proves that this changes no
+count. A prefix is the first n units. Each has a key of its own; one rolling hash gives them all.
 
-Counting takes about 12 us a KB, so this has to be quick: about 3 us a unit, hash included (CPython 3.13, 2026-11).
+The counts of these prefixes are kept: the whole; the whole without its last unit, since Claude's running text goes on
+in that unit; and one about every 64 Ki characters. The next version looks for its last 32 prefixes and for the latter.
+
+Counting takes about 12 us a KB, so this must be quick: about 3 us a unit, hash included (CPython 3.13, 2026-11).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from service.cache.base import Counts, finish_key, segment_key, start_digest
-from service.tokenizers.base import Tokenizer
+from service.tokenizers.base import EdgeSplittable, Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
 CUT_MIN_CHARS = 1 << 12
-"""A shorter text is one unit: it is counted in 0.05 ms."""
+"""A shorter text is not cut. It is counted in 0.05 ms."""
 
 PIECE_CHARS = 1_024
-"""A text is cut no finer."""
+"""The shortest piece that is cut off a text."""
 
 MAX_REFUSED = 20_000
-"""Ends of lines where a text must not be cut; after so many (10 ms) the rest stays one piece."""
+"""Line ends where a text must not be cut. After so many (10 ms) the rest stays one piece."""
 
 LOOK_BACK = 32
-"""Ends of units, from the last one back, at which a shorter version may have ended."""
+"""How many of the last prefixes are looked for. A shorter version of the conversation may have ended at any of them."""
 
 COARSE_CHARS = 1 << 16
-"""Distance of the beginnings that are kept for versions that part from each other earlier than that."""
+"""Distance between the prefixes that are kept for versions which differ further back."""
 
 Spans = tuple[tuple[Section, str], ...]
 
 Unit = tuple[int, int, int]
-"""The place of a segment among those of the run, and the characters from and to which the unit is of it."""
+"""(index of a segment, first character, end): the part of the segment that is the unit."""
 
 
 class Job(NamedTuple):
-    """A text to be counted: `size` characters, and its key where it is long enough to be kept by itself."""
+    """A text to be counted. `size` is in characters. It has a `key` when it is long enough to be cached by itself."""
 
     spans: Spans
     edge: Edge
@@ -49,7 +50,7 @@ class Job(NamedTuple):
 
 
 def count_chars(segment: Segment) -> int:
-    """Characters."""
+    """The characters of a segment."""
     spans = segment.spans
     return len(spans[0][1]) if len(spans) == 1 else sum(len(text) for _, text in spans)
 
@@ -62,8 +63,8 @@ def make_job(segment: Segment, key: bytes | None = None) -> Job:
 
 
 def find_edge(edge: Edge, *, first: bool, last: bool) -> Edge:
-    """Where a piece of a text with this edge stands, so that the sum stays: of an open text the first piece opens and
-    the last ends it."""
+    """The edge of a piece of a text with `edge`, so that the pieces add up to the text. The first piece of an open text
+    opens it, the last one ends it."""
     if first and (last or edge == "open"):
         return edge
     return "end" if last and edge != "inside" else "inside"
@@ -76,14 +77,13 @@ def make_piece(segment: Segment, start: int, end: int) -> Job:
 
 
 def find_cuts(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
-    """Where the segment is cut; where texts agree up to a point, so do their cuts before it."""
-    can_cut: Callable[[str, str], bool] | None = getattr(tokenizer, "can_cut", None)
-    if can_cut is None or len(segment.spans) > 1 or len(segment.spans[0][1]) < CUT_MIN_CHARS:
+    """Where the segment is cut. Texts that are equal up to a point have the same cuts before it."""
+    if len(segment.spans) > 1 or len(segment.spans[0][1]) < CUT_MIN_CHARS or not isinstance(tokenizer, EdgeSplittable):
         return ()
     text, cuts, refused = segment.spans[0][1], [], 0
     find, at = text.find, text.find("\n", PIECE_CHARS)
     while at >= 0 and refused < MAX_REFUSED:
-        if can_cut(text[at - 1], "\n"):
+        if tokenizer.can_cut(text[at - 1], "\n"):
             cuts.append(at)
             at += PIECE_CHARS
         else:
@@ -93,14 +93,17 @@ def find_cuts(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
     return cuts
 
 
-# ---------------------------------------------------------------- runs
+# ---------------------------------------------------------------- conversations
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """`hashes` has the hash up to each beginning that is looked for, by the number of its units, in rising order; what
-    is found of those in `kept` is kept. `sizes[n]` are the characters of the first n units. `long_keys` are the keys of
-    long segments by themselves, by the place of their unit."""
+    """Segments as units, with the hashes of their prefixes. A prefix is named by the number of its units.
+
+    `hashes` has the hash of each prefix that is looked for, in rising order. `kept` lists the prefixes whose counts are
+    kept. `sizes[n]` is the characters of the first n units. `long_keys` has the keys of long segments that are also
+    cached by themselves, by the index of their unit.
+    """
 
     segments: Sequence[Segment]
     units: Sequence[Unit]
@@ -110,18 +113,18 @@ class Conversation:
     long_keys: Mapping[int, bytes]
 
     def key(self, number: int) -> bytes:
-        """The key of a beginning. Few are asked for, and finishing a hash takes longer than copying it."""
+        """The key of a prefix. Few keys are needed, and to finish a hash takes longer than to copy it."""
         return finish_key(self.hashes[number])
 
     def list_uncounted(self, known: int) -> Iterator[tuple[int, int]]:
-        """What has to be counted behind the first `known` units: from which unit to which, up to each kept end."""
+        """The ranges of units to be counted behind the first `known` ones. Each range ends at a kept prefix."""
         for end in self.kept:
             if end > known:
                 yield known, end
                 known = end
 
     def jobs(self, first: int, last: int) -> Iterator[Job]:
-        """The texts of units from `first` to before `last`; neighbouring pieces are one, which is faster to count."""
+        """The texts of the units from `first` to before `last`. Neighbouring pieces are counted as one text."""
         at = first
         while at < last:
             place, start, end = self.units[at]
@@ -140,7 +143,7 @@ class Conversation:
 def make_conversation(
     segments: Sequence[Segment], tokenizer: Tokenizer, secret: bytes, long_chars: range
 ) -> Conversation:
-    """The run of `segments`; a segment of `long_chars` characters is long, unless it is cut."""
+    """The conversation of `segments`. Uncut segments with a length in `long_chars` are cached by themselves, too."""
     units, sizes, coarse = _units(segments, tokenizer)
     last = len(units)
     kept = sorted({*coarse, last - 1, last} - {0, -1})
@@ -172,7 +175,7 @@ _heads = {(edge, section): f"|{edge}|{section}|".encode() for edge in _EDGES for
 
 
 def _units(segments: Sequence[Segment], tokenizer: Tokenizer) -> tuple[list[Unit], list[int], list[int]]:
-    """The units, the characters of each beginning, and at which beginnings another 64 Ki characters are full."""
+    """(units, characters of each prefix, the prefixes at which another 64 Ki characters are full)."""
     units: list[Unit] = []
     sizes, size, coarse, full = [0], 0, [], COARSE_CHARS
     for place, segment in enumerate(segments):
@@ -196,7 +199,7 @@ PLACES: Mapping[Section, int] = {section: place for place, section in enumerate(
 
 
 def add_spans(sums: list[int], spans: Spans, counts: Counts) -> None:
-    """Add the counts up to each span to the sums by section."""
+    """Add counts to sums by section. Each count is for the text up to the end of its span."""
     before = 0
     for (section, _), upto in zip(spans, counts, strict=True):
         sums[PLACES[section]] += upto - before

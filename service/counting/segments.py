@@ -1,7 +1,7 @@
-"""From segments to tokens: what was counted before is looked up, the rest is given to the tokenizer.
+"""From segments to tokens. What was counted before is looked up, the rest is given to the tokenizer.
 
-Little text is counted at once; that costs no more than looking. Of more, the messages are looked up as a run (the
-beginning of a conversation that was counted before), and every other long text by itself.
+A short request is counted at once, since looking it up would cost as much. In a longer one the messages are looked up
+by their prefixes, as an earlier version of the same conversation. Every other long text is looked up by itself.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from service.counting.prefix import (
     make_conversation,
     make_job,
 )
-from service.tokenizers.base import Tokenizer
+from service.tokenizers.base import Splittable, Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
 CACHE_MIN_CHARS = 6_000
-"""Of a request. Fewer are counted again: that takes less than 0.1 ms, and so would looking."""
+"""Characters of a request that is looked up. Counting a shorter one takes less than 0.1 ms, as would looking."""
 
 PARTS_MIN_CHARS, PART_CHARS, MAX_PARTS = 1 << 16, 1 << 15, 64
-"""A text from so many characters on is looked up in parts, where its tokenizer tells where it may be cut: of a document
-that was changed somewhere only some parts are counted again. There are no more parts than Redis is asked for at once.
+"""A text of at least PARTS_MIN_CHARS is looked up in parts, if its tokenizer says where it may be cut. So when a
+document changes somewhere, only some parts are counted again. Redis can be asked for all parts at once (MAX_ASKED).
 """
 
 LONG_CHARS = 1_000
-"""Of a text that is looked up by itself, in a request that is looked up."""
+"""Characters of a text that is looked up by itself, in a request that is looked up."""
 
 SINGLE_FLIGHT_MIN_CHARS = 1 << 15
-"""What is shorter is counted by whoever wants it; waiting for another thread would take as long."""
+"""Characters of a text that only one thread counts while others wait. For a shorter one, waiting would take as long."""
 
 MAX_ASKED = 64
-"""Beginnings, and texts, that Redis is asked for at once: the longest ones."""
+"""How many prefixes, and how many texts, Redis is asked for at once: the longest ones."""
 
 
 class SegmentCounter:
-    """Counts segments through a cache. `secret` keys the hashes; without Redis it may be random, and is."""
+    """Counts segments through a cache. `secret` keys the hashes under which counts are cached."""
 
     def __init__(self, cache: TieredCache, secret: bytes) -> None:
         self.cache = cache
@@ -60,10 +60,11 @@ class SegmentCounter:
 
     @classmethod
     def in_memory(cls, cache_bytes: int) -> SegmentCounter:
+        """A counter whose cache is in this process, with a random secret."""
         return cls(TieredCache(MemoryCache(cache_bytes)), secrets.token_bytes(32))
 
     def texts(self, texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
-        """Tokens of each text by itself."""
+        """The tokens of each text by itself."""
         if len(texts) == 1 and len(texts[0]) < CACHE_MIN_CHARS:
             return [sum(self._count_few((Segment((("messages", texts[0]),)),), tokenizer))]
         call = _CountingCall(self, tokenizer)
@@ -72,22 +73,22 @@ class SegmentCounter:
         return counts
 
     def _count_few(self, segments: Sequence[Segment], tokenizer: Tokenizer) -> list[int]:
-        """Sums by section of little text: what a `_CountingCall` does with texts that are not looked up."""
+        """The tokens of short texts by section. A `_CountingCall` counts short texts in the same way."""
         began, sums, texts, chars, size = time.perf_counter(), [0] * len(SECTIONS), 0, 0, 0
         for segment in segments:
             add_spans(sums, segment.spans, count_spans(segment.spans, segment.edge, tokenizer))
             texts += 1
             for _, text in segment.spans:
                 chars += len(text)
-                size += _bytes_in(text)
+                size += _count_bytes(text)
         if texts:
             seconds = time.perf_counter() - began
             self.cache.costs.record(tokenizer.name, chars, seconds)
-            self.cache.events.tokenized(tokenizer.name, texts, size, seconds)
+            self.cache.events.record_tokenized(tokenizer.name, texts, size, seconds)
         return sums
 
     def by_section(self, segments: Sequence[Segment], tokenizer: Tokenizer) -> dict[Section, int]:
-        """Tokens of segments by section, zeros left out."""
+        """The tokens of segments by section, without the zeros."""
         sums: Sequence[int]
         if sum([count_chars(segment) for segment in segments]) < CACHE_MIN_CHARS:
             sums = self._count_few(segments, tokenizer)
@@ -102,13 +103,13 @@ class SegmentCounter:
 
 
 def _is_message(segment: Segment) -> bool:
-    """Whether it belongs to the conversation, which grows at its end."""
+    """Whether the segment belongs to the messages, which grow at their end."""
     return segment.spans[0][0] == "messages"
 
 
 @dataclass(slots=True)
 class _CountingCall:
-    """One call, and what its counting took."""
+    """One call of SegmentCounter, with the texts, characters, bytes, seconds, hits and misses of its counting."""
 
     counter: SegmentCounter
     tokenizer: Tokenizer
@@ -120,14 +121,14 @@ class _CountingCall:
     misses: int = 0
 
     def count_texts(self, texts: Iterable[str]) -> list[int]:
-        """Tokens of texts that are no part of a conversation."""
+        """The tokens of texts that are not part of a conversation."""
         began, counts, count = time.perf_counter(), [], self.tokenizer.count
         for text in texts:
             if len(text) < CACHE_MIN_CHARS:
                 counts.append(count(text))
                 self.texts += 1
                 self.chars += len(text)
-                self.size += _bytes_in(text)
+                self.size += _count_bytes(text)
             else:
                 counts.append(self._count_long_text(text))
         self.seconds = time.perf_counter() - began
@@ -139,17 +140,18 @@ class _CountingCall:
 
     @property
     def long_chars(self) -> range:
-        """Of texts that are looked up as they are: longer ones are looked up in parts, if they may be cut."""
-        return range(LONG_CHARS, PARTS_MIN_CHARS if hasattr(self.tokenizer, "cut") else sys.maxsize)
+        """Lengths of texts that are looked up whole. Longer ones are looked up in parts, if they can be cut."""
+        return range(LONG_CHARS, PARTS_MIN_CHARS if isinstance(self.tokenizer, Splittable) else sys.maxsize)
 
     def make_jobs(self, segment: Segment) -> list[Job]:
-        """A text as one job or, where it is so long that it is looked up in parts, as several."""
-        if len(segment.spans) > 1 or count_chars(segment) < PARTS_MIN_CHARS or not hasattr(self.tokenizer, "cut"):
+        """A text as one job, or as several when it is looked up in parts."""
+        tokenizer = self.tokenizer
+        if len(segment.spans) > 1 or count_chars(segment) < PARTS_MIN_CHARS or not isinstance(tokenizer, Splittable):
             return [make_job(segment, self.make_key(segment))]
         (section, text), size = segment.spans[0], PART_CHARS
         while size * MAX_PARTS < len(text):
-            size *= 2  # in steps, so that a text which is a little longer is cut in the same places
-        parts, jobs = self.tokenizer.cut(text, size), []
+            size *= 2  # in steps, so that a slightly longer text is cut in the same places
+        parts, jobs = tokenizer.cut(text, size), []
         for number, part in enumerate(parts):
             edge = find_edge(segment.edge, first=number == 0, last=number == len(parts) - 1)
             piece = Segment(((section, part),), edge)
@@ -164,7 +166,7 @@ class _CountingCall:
     # ------------------------------------------------------------ looking up
 
     def look_up_and_count(self, fixed: Sequence[Job], conversation: Conversation) -> Counts:
-        """Sums by section."""
+        """The tokens of `fixed` and `conversation` by section, in the order of SECTIONS."""
         cache = self.counter.cache
         known = self._find_longest_known(conversation)
         if cache.remote is not None and self._ask_redis(fixed, conversation, known):
@@ -172,14 +174,14 @@ class _CountingCall:
         return self.add(self._count_conversation(conversation, known), fixed)
 
     def _ask_redis(self, fixed: Sequence[Job], conversation: Conversation, known: int) -> bool:
-        """Ask Redis for what memory does not know, where that is worth it; whether it was."""
+        """Ask Redis for what memory does not have, if that is faster than counting. Returns whether it was asked."""
         cache = self.counter.cache
         jobs = [*fixed, *(job for stretch in conversation.list_uncounted(known) for job in conversation.jobs(*stretch))]
         missing = [job for job in jobs if job.key is None or not cache.has(job.key)]
         if not missing:
             return False
         if not cache.would_ask(cache.costs.predict(self.tokenizer.name, sum(job.size for job in missing))):
-            cache.events.looked_up("redis", "skipped")
+            cache.events.record_lookup("redis", "skipped")
             return False
         prefixes = [conversation.key(number) for number in conversation.hashes if number > known]
         texts = sorted((job for job in missing if job.key is not None), key=lambda job: -job.size)
@@ -187,17 +189,17 @@ class _CountingCall:
         return True
 
     def _find_longest_known(self, conversation: Conversation) -> int:
-        """How many units of the run were counted before, as far as memory tells."""
+        """The number of units in the longest prefix whose count is in memory."""
         has = self.counter.cache.has
         return next((number for number in reversed(conversation.hashes) if has(conversation.key(number))), 0)
 
     # ------------------------------------------------------------ counting
 
     def _count_conversation(self, conversation: Conversation, known: int) -> Counts:
-        """Sums of the run; those of its beginnings are kept."""
+        """The tokens of the conversation by section. Those of its kept prefixes are cached."""
         cache = self.counter.cache
         sums = cache.get(conversation.key(known)) if known else NO_TOKENS
-        if sums is None:  # thrown out by others in this very moment
+        if sums is None:  # evicted in this very moment
             known, sums = 0, NO_TOKENS
         self.hits += bool(known)
         for first, last in conversation.list_uncounted(known):
@@ -207,24 +209,24 @@ class _CountingCall:
         return sums
 
     def _count_units(self, conversation: Conversation, first: int, last: int, sums: Counts) -> tuple[Counts, float]:
-        """The sums through a stretch, and the seconds that all up to its end takes."""
+        """(`sums` with the units from `first` to before `last` added, seconds that the whole prefix takes to count)."""
         seconds = self.counter.cache.costs.predict(self.tokenizer.name, conversation.sizes[last])
         return self.add(sums, conversation.jobs(first, last)), seconds
 
     def add(self, sums: Counts, jobs: Iterable[Job]) -> Counts:
-        """The sums with those of `jobs`."""
+        """`sums` with the tokens of `jobs` added."""
         added, began, tokenizer = list(sums), time.perf_counter(), self.tokenizer
         for spans, edge, size, key in jobs:
             if key is not None:
                 looked = time.perf_counter()
                 add_spans(added, spans, self._find_or_count(key, size, partial(self._count, spans, edge)))
-                began += time.perf_counter() - looked  # that is noted by itself
+                began += time.perf_counter() - looked  # _find_or_count notes its own time
             elif len(spans) == 1:
                 section, text = spans[0]
                 if size >= PARTS_MIN_CHARS and len(parts := self.make_jobs(Segment(spans, edge))) > 1:
                     looked = time.perf_counter()
                     added = list(self.add(tuple(added), parts))
-                    began += time.perf_counter() - looked  # that is noted by itself, too
+                    began += time.perf_counter() - looked  # so does this call
                 else:
                     added[PLACES[section]] += tokenizer.count(text, edge)
                     self._note(spans)
@@ -235,8 +237,8 @@ class _CountingCall:
         return tuple(added)
 
     def _find_or_count(self, key: bytes, size: int, count: Callable[[], tuple[Counts, float]]) -> Counts:
-        """What is kept under a key or else what `count` finds (and its seconds), which is then kept. Where another
-        thread is at it, wait for that one."""
+        """The counts cached under `key`. If there are none, `count` gives them with the seconds they took, and they are
+        cached. If another thread is counting the same text, wait for its result."""
         cache = self.counter.cache
 
         def find() -> Counts:
@@ -254,7 +256,7 @@ class _CountingCall:
         return self.counter.flights.run(key, find)
 
     def _count(self, spans: Spans, edge: Edge) -> tuple[Counts, float]:
-        """The counts of a text and the seconds they took."""
+        """The counts of a text, and the seconds that counting took."""
         began = time.perf_counter()
         counts = count_spans(spans, edge, self.tokenizer)
         seconds = time.perf_counter() - began
@@ -266,23 +268,23 @@ class _CountingCall:
         self.texts += 1
         for _, text in spans:
             self.chars += len(text)
-            self.size += _bytes_in(text)
+            self.size += _count_bytes(text)
 
     def report(self) -> None:
-        """Tell what it took; by that, what such texts will cost is predicted."""
+        """Report what the call took, to metrics and to the cost model that predicts what such texts will take."""
         cache, name = self.counter.cache, self.tokenizer.name
-        cache.looked_up(self.hits, self.misses)
+        cache.record_lookup(self.hits, self.misses)
         if self.texts:
             cache.costs.record(name, self.chars, self.seconds)
-            cache.events.tokenized(name, self.texts, self.size, self.seconds)
+            cache.events.record_tokenized(name, self.texts, self.size, self.seconds)
 
 
-def _bytes_in(text: str) -> int:
+def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def count_spans(spans: Spans, edge: Edge, tokenizer: Tokenizer) -> Counts:
-    """Tokens of the text up to the end of each span; the whole is always counted as one text."""
+    """The tokens of the text up to the end of each span. The whole is always counted as one text."""
     if len(spans) == 1:
         return (tokenizer.count(spans[0][1], edge),)
     whole = "".join(span for _, span in spans)

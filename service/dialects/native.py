@@ -17,7 +17,7 @@ from service.dialects.model_validation import validate_model
 from service.dialects.native_schema import CountBody
 from service.dialects.readers import get_reader
 from service.errors import InvalidRequest, ServiceError, UnknownModel
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.tokenizers.registry import PROVIDER_ALIASES
 from service.types import CountRequest, InputCost, Json, Prompt, TokenCount, Warned, WindowUse
 
@@ -166,7 +166,7 @@ def answer(count: TokenCount) -> dict[str, Json]:
 
 def _cost(cost: InputCost) -> dict[str, Json]:
     return {
-        "currency": "USD", "input": plain(cost.usd), "price_status": cost.price_status,
+        "currency": "USD", "input": format_decimal(cost.usd), "price_status": cost.price_status,
         "prices_version": cost.prices_version,
     }
 

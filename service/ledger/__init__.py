@@ -1,1 +1,1 @@
-"""What was counted and what was billed, kept as sums."""
+"""The ledger: sums of what was counted and of what was billed."""

@@ -1,8 +1,8 @@
 """What was counted and what was billed: tokens, cost and calls by time, project and model.
 
-Requests leave a note and go on; a thread of the ledger's own prices the notes, adds them up and hands the sums to a
-store every second. A store that fails gets the same sums again, and adds them once (each batch has a name). Time is
-kept in quarters of an hour (UTC): every zone's days and hours begin at one.
+A request leaves a note and goes on. Every second a background thread adds the notes up and gives the sums to a store.
+After a failure the store gets the same batch again. Each batch has a name, so that it is added only once. Time is in
+quarters of an hour (UTC), because the days and hours of every time zone begin at one.
 """
 
 from __future__ import annotations
@@ -39,28 +39,30 @@ LOG = logging.getLogger("tallystick")
 FLUSH_SECONDS = 1.0
 MAX_NOTES = 100_000
 MAX_WAITING_ROWS = 50_000
-"""Notes, and sums that wait for a store that fails: about 20 MB. More are dropped, and counted."""
+"""Notes, and rows of sums that wait while a store fails: about 20 MB. More are dropped and counted as dropped."""
 
 OTHER = "other"
-"""The model of whatever the catalog knows only by its family, or not at all: a caller may write anything there."""
+"""The label of models that the catalog knows only by their family, or not at all. Callers can write anything there."""
 
 
 class LedgerEvents(Protocol):
-    """For metrics."""
+    """What happens in the ledger, for metrics."""
 
-    def ledger(self, outcome: str, number: int) -> None:
+    def record_ledger_rows(self, outcome: str, number: int) -> None:
         """`outcome` is written (rows), failed (batches) or dropped (notes or rows)."""
         ...
 
-    def drifted(self, family: str, counted: int, billed: int) -> None:
-        """A call was billed that had been counted."""
+    def record_drift(self, family: str, counted: int, billed: int) -> None:
+        """A call that had been counted was billed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """What a provider billed for a call already made. `counted` is what had been counted for it, None where nothing
-    was; `cost` None where the price is not known."""
+    """What a provider billed for a call. `counted` is the count that was made for it; None when there was none.
+
+    `cost` is in USD; None when the price is not known. `at` is the time of the call in seconds since 1970; None is now.
+    """
 
     model: CatalogModel
     input_tokens: int
@@ -72,7 +74,7 @@ class Billed:
 
 
 class _Counted(NamedTuple):
-    """A note of one count; `whose` is the quarter, the project and what was counted for."""
+    """A note of one count. `whose` is (quarter, project, label of the model)."""
 
     whose: tuple[int, str, str]
     tokens: int
@@ -81,7 +83,7 @@ class _Counted(NamedTuple):
 
 @dataclass(slots=True)
 class _AccountSums:
-    """Counts of one account added up: thousands of notes a second have few accounts."""
+    """The sums of one account. Thousands of notes a second belong to only a few accounts."""
 
     calls: int = 0
     tokens: int = 0
@@ -99,8 +101,10 @@ class _AccountSums:
 
 @dataclass(slots=True)
 class Ledger:
-    """One an app. `keep_seconds` is how long the store keeps what it was given; `alone` says that no other process
-    counts for the same callers."""
+    """Each app has one. `keep_seconds` is how long the store keeps sums.
+
+    `alone` says that no other process counts for the same callers, so that sums in memory are complete.
+    """
 
     store: LedgerStore
     events: LedgerEvents
@@ -119,29 +123,29 @@ class Ledger:
         self._task.start()
 
     def stop(self) -> None:
-        """Waits until what is noted is written, or cannot be."""
+        """Write the notes that wait, or give up after five seconds."""
         if self._task is not None:
             self._task.stop(5.0)
 
-    # ------------------------------------------------------------ noting; from anywhere, at once
+    # ------------------------------------------------------------ noting: from any thread, returns at once
 
     def counted(self, project: str, counts: Iterable[TokenCount]) -> None:
-        """Note counts that were given."""
+        """Note counts that callers got."""
         quarter = int(self.clock()) // QUARTER_SECONDS
         for count in counts:
             cost = None if count.cost is None else count.cost.usd
             self._note(_Counted((quarter, project, _make_label(count)), count.input_tokens, cost))
 
     def billed(self, project: str, billed: Billed) -> None:
-        """Note what was billed."""
+        """Note what a provider billed."""
         at = self.clock() if billed.at is None else billed.at
         self._note((project, billed, int(at) // QUARTER_SECONDS))
         if billed.counted is not None:
-            self.events.drifted(billed.model.family.name, billed.counted, billed.input_tokens)
+            self.events.record_drift(billed.model.family.name, billed.counted, billed.input_tokens)
 
     def _note(self, note: _Counted | tuple[str, Billed, int]) -> None:
         if len(self._notes) >= MAX_NOTES:
-            self.events.ledger("dropped", 1)
+            self.events.record_ledger_rows("dropped", 1)
             return
         self._notes.append(note)
         if self._task is not None and len(self._notes) == MAX_NOTES // 2:
@@ -150,7 +154,7 @@ class Ledger:
     # ------------------------------------------------------------ adding up and writing
 
     def flush(self) -> bool:
-        """Hand everything noted to the store; False where it failed. One thread at a time."""
+        """Give all notes to the store. False when it failed. One thread at a time."""
         with self._lock:
             self._add_up()
             while self._rows or self._unsent:
@@ -164,17 +168,17 @@ class Ledger:
                     self._failed(failure)
                     return False
                 self._unsent.popleft()
-                self.events.ledger("written", len(batch.rows))
+                self.events.record_ledger_rows("written", len(batch.rows))
                 self._failing = False
             return True
 
     def _failed(self, failure: StoreFailed) -> None:
-        self.events.ledger("failed", 1)
+        self.events.record_ledger_rows("failed", 1)
         if not self._failing:
             self._failing = True
             LOG.warning("ledger not written; it waits", extra={"fields": {"reason": failure.reason}})
         while self._unsent and sum(len(batch.rows) for batch in self._unsent) > MAX_WAITING_ROWS:
-            self.events.ledger("dropped", len(self._unsent.popleft().rows))
+            self.events.record_ledger_rows("dropped", len(self._unsent.popleft().rows))
 
     def _add_up(self) -> None:
         costs: dict[tuple[Account, str], Decimal] = {}
@@ -215,8 +219,10 @@ class Ledger:
     # ------------------------------------------------------------ reading
 
     def read(self, table: Table, start: int, end: int) -> tuple[list[tuple[Account, Sums]], str | None]:
-        """The rows of quarters from `start` to before `end`, and None; where the store cannot be read, what waits in
-        this process, and the reason. Blocks."""
+        """(the rows of quarters from `start` to before `end`, None). Blocks.
+
+        When the store cannot be read: (the rows that wait in this process, the reason).
+        """
         self.flush()
         try:
             return list(self.store.read(table, start, end)), None
@@ -227,7 +233,7 @@ class Ledger:
 
 
 def model_label(model_id: str, match: str | None) -> str:
-    """A canonical id of the catalog; never anything that a caller made up."""
+    """The label of a model: a canonical id of the catalog, never a name that a caller made up."""
     return OTHER if match == "inferred" else model_id
 
 

@@ -1,7 +1,7 @@
-"""The ledger in Redis, shared by all processes: a hash an hour, each sum a field that is only ever added to.
+"""The ledger in Redis, shared by all processes. Each hour is a hash, each sum a field that is only ever added to.
 
-A batch is added by one script an hour, which first leaves a mark under the batch's name: where an answer is lost and
-the batch comes again, it is not added twice. Hash and mark share a hash tag, so any cluster will do.
+For each hour of a batch one script adds the sums. It first sets a mark with the name of the batch. So when a reply is
+lost and the batch is sent again, it is not added twice. Hash and mark share a hash tag, so this works with any cluster.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ return 1
 """
 
 MARK_SECONDS = 21_600
-"""How long a batch that was added is known: a lost answer is not asked for again after an outage that long."""
+"""How long the mark of a batch is kept. After so long an outage a batch whose reply was lost would be added twice."""
 
 HOURS_AT_ONCE = 200
 """Hashes read in one pipeline."""
 
 FIELDS_AT_ONCE = 2_000
-"""Sums added by one call of the script: Redis serves nobody else meanwhile (1 ms)."""
+"""Sums added by one call of the script. Redis serves nobody else meanwhile (1 ms)."""
 
 QUARTERS = 4
-"""Of an hour."""
+"""In an hour."""
 
 SEPARATOR = "\x1f"
 
 
 class RedisLedger:
-    """`connect` gives the client, or raises as clients do; it is called when Redis is first needed."""
+    """A LedgerStore in Redis. `connect` opens the client when it is first needed; it may raise any of REDIS_ERRORS."""
 
     where: Literal["memory", "redis"] = "redis"
 
@@ -89,7 +89,7 @@ class RedisLedger:
         return self._call(read)
 
     def _call[T](self, work: Callable[[Any], T]) -> T:
-        """What `work` gives; StoreFailed where Redis fails, and at once while it is known to."""
+        """What `work` returns. Raises StoreFailed when Redis fails, and at once while the circuit breaker is open."""
         if not self._breaker.closed and not self._breaker.probe_due():
             raise StoreFailed("unreachable")
         try:
@@ -115,7 +115,7 @@ def _field(account: Account, column: str) -> str:
 
 
 def _rows(table: Table, hour: int, fields: dict[bytes, bytes]) -> Iterator[tuple[Account, Sums]]:
-    """The rows of an hour's hash; a field that is none of ours is left out."""
+    """The rows of the hash of an hour. Fields in another form are skipped."""
     columns = {name: place for place, name in enumerate(COLUMNS[table])}
     rows: dict[Account, Sums] = {}
     for field, amount in fields.items():

@@ -1,7 +1,7 @@
-"""Sums of the ledger over a range of time, by day or hour of a time zone, by model and by project.
+"""Sums of the ledger over a range of time: by day or hour of a time zone, by model and by project.
 
-Ranges are half-open and begin and end at quarters of an hour, so ranges side by side share nothing and miss nothing;
-days and hours are those of the zone's calendar, whatever its offset and whichever day its clocks change.
+A range begins and ends at a quarter of an hour and does not include its end. So two ranges side by side share nothing
+and miss nothing. Days and hours are those of the zone's calendar, with any offset and on days when its clocks change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GROUPS: tuple[Group, ...] = ("hour", "day", "model", "project")
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Quarters of an hour from `start` to before `end`, looked at in `zone`."""
+    """Quarters of an hour from `start` to before `end`, shown in `zone`."""
 
     start: int
     end: int
@@ -29,9 +29,11 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """`start` and `end` are of the hour or day, in the zone, None where rows are grouped by neither; `end` is that of
-    the calendar, even where the range ends before it. Of model and project None means that rows are not grouped by
-    it. `sums` are by the names of USAGE_COLUMNS."""
+    """One row of a report. `sums` are by the names of USAGE_COLUMNS.
+
+    `start` and `end` are those of the hour or day, in the zone; None when rows are grouped by neither. `end` is the end
+    in the calendar, even when the range ends earlier. `project` and `model` are None when rows are not grouped by them.
+    """
 
     start: datetime | None
     end: datetime | None
@@ -41,23 +43,23 @@ class ReportRow:
 
 
 def find_quarter(instant: datetime) -> int:
-    """The quarter that an instant with a zone is in."""
+    """The quarter of an hour that `instant` is in. It must have a zone."""
     return int(instant.timestamp() // QUARTER_SECONDS)
 
 
 def to_instant(quarter: int, zone: ZoneInfo) -> datetime:
-    """When a quarter begins, by the clock of a zone."""
+    """The begin of a quarter, in `zone`."""
     return datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC).astimezone(zone)
 
 
 def find_day_start(day: date, zone: ZoneInfo) -> datetime:
-    """The first instant of a day; where clocks skip midnight, the first one after it."""
+    """The first instant of a day. When clocks skip midnight, it is the first one after that."""
     midnight = datetime(day.year, day.month, day.day, tzinfo=zone)
     return midnight.astimezone(UTC).astimezone(zone)
 
 
 def report(rows: Iterable[tuple[Account, Sums]], span: Range, groups: tuple[Group, ...]) -> list[ReportRow]:
-    """The rows summed by `groups`, in order of time, project and model."""
+    """The rows, summed by `groups`, in the order of time, project and model."""
     place = _INTERVALS[next((group for group in groups if group in _INTERVALS), None)]
     places: dict[int, Interval] = {}
     sums: dict[tuple[Interval, str | None, str | None], list[int]] = {}
@@ -91,11 +93,11 @@ def sum_rows(rows: Iterable[ReportRow]) -> dict[str, int]:
     return name_sums(total)
 
 
-# ---------------------------------------------------------------- where a quarter belongs
+# ---------------------------------------------------------------- the hour or day of a quarter
 
 Interval = tuple[int, int]
-"""The first quarter of an hour or day, and the first one after it; numbers, since Python takes the two hours that a
-clock goes through twice for one."""
+"""(the first quarter of an hour or day, the first one after it). They are numbers, because Python takes the two hours
+for equal that a clock shows twice when it is set back."""
 
 
 def _find_day(quarter: int, zone: ZoneInfo) -> Interval:
@@ -104,7 +106,7 @@ def _find_day(quarter: int, zone: ZoneInfo) -> Interval:
 
 
 def _find_hour(quarter: int, zone: ZoneInfo) -> Interval:
-    """An hour of the clock at one offset: of the hour that clocks go through twice there are two."""
+    """An hour of the clock at one UTC offset. An hour that the clock shows twice is two hours."""
     shown, first, last = _read_clock(quarter, zone), quarter, quarter
     while _read_clock(first - 1, zone) == shown:
         first -= 1

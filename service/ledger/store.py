@@ -1,4 +1,4 @@
-"""Where the ledger's sums are kept: the accounts, what a store is asked to do, and the store in memory."""
+"""Where the sums of the ledger are kept: accounts, what a store does, and the store in memory."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ USAGE_COLUMNS = (
     "billed_calls", "billed_input_tokens", "billed_output_tokens", "billed_usd", "billed_picodollars",
     "billed_unpriced_calls",
 )
-"""Counted, and reported by `POST /v1/usage` as billed. Money is whole dollars and 10^-12 dollars, both integers, since
-a store can only add integers of 64 bits: sums are exact."""
+"""What was counted, and what was reported as billed with `POST /v1/usage`.
+
+Money is in two columns, whole dollars and 10^-12 dollars. Both are integers, because a store can only add integers of
+64 bits. So sums are exact.
+"""
 
 COLUMNS: Mapping[Table, tuple[str, ...]] = {"usage": USAGE_COLUMNS, "drift": DRIFT_COLUMNS}
 
 PICO = 10**12
 
 MAX_ROWS = 50_000
-"""Of a store in memory: about 20 MB."""
+"""Rows of a store in memory: about 20 MB."""
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is added up. In the book of usage `who` is a project and `what` a model; in that of drift they are a
-    family and a method of counting."""
+    """What sums belong to. In the table of usage `who` is a project and `what` a model. In the table of drift they are
+    a family and a method of counting."""
 
     table: Table
     quarter: int
@@ -42,19 +45,19 @@ class Account:
 
 
 Sums = list[int]
-"""By the columns of the account's book."""
+"""Numbers in the order of the columns of the account's table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sums to be added once: where it is not known whether they were, the same batch is sent again."""
+    """Sums to be added once. When it is not known whether they were, the same batch is sent again."""
 
     name: str
     rows: Mapping[Account, Sums]
 
 
 class StoreFailed(Exception):
-    """A store did not do what it was asked; `reason` is a word of a closed set."""
+    """A store failed. `reason` is from a closed set."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -62,7 +65,7 @@ class StoreFailed(Exception):
 
 
 class LedgerStore(Protocol):
-    """Where sums are kept. Synchronous; may block; raises StoreFailed."""
+    """Where sums are kept. Synchronous; may block. Raises StoreFailed."""
 
     where: Literal["memory", "redis"]
 
@@ -74,7 +77,7 @@ class LedgerStore(Protocol):
 
 
 def money(sums: Mapping[str, int], name: str) -> Decimal:
-    """US dollars of the columns `name` and its picodollars."""
+    """US dollars, from the column `name` and its column of 10^-12 dollars."""
     return sums[name] + Decimal(sums[picodollar_column(name)]) / PICO
 
 
@@ -83,8 +86,10 @@ def picodollar_column(name: str) -> str:
 
 
 class MemoryLedger:
-    """Rows in this process alone: several workers each have their own. Lost at a restart. The oldest quarters go
-    where there are more than `max_rows` rows."""
+    """Rows of this process only: each worker has its own. They are lost at a restart.
+
+    When there are more than `max_rows` rows, the oldest quarters are dropped.
+    """
 
     where: Literal["memory", "redis"] = "memory"
 

@@ -1,15 +1,15 @@
-"""ISO base media boxes (MP4, MOV, M4A, HEIC, AVIF): finding them without trusting their sizes."""
+"""Finding the boxes of ISO base media files (MP4, MOV, M4A, HEIC, AVIF) without trusting their sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 MAX_BOXES = 4_096
-"""Boxes looked at on one level. Real files have a few dozen; fragmented ones a few thousand."""
+"""Boxes that are read on one level. Most files have a few dozen, fragmented ones a few thousand."""
 
 
-def boxes(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[bytes, int, int]]:
-    """(type, start of content, end of content) of each box in `data[start:end]`, in order; stops at a broken one."""
+def iterate_boxes(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[bytes, int, int]]:
+    """Type, start and end of the content of each box in `data[start:end]`, in order. Stops at a broken box."""
     end = len(data) if end is None else min(end, len(data))
     for _ in range(MAX_BOXES):
         if start + 8 > end:
@@ -26,9 +26,9 @@ def boxes(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple
 
 
 def find_box(data: bytes, path: tuple[bytes, ...], start: int = 0, end: int | None = None) -> tuple[int, int] | None:
-    """(start, end) of the content of the first box at `path` (`(b"moov", b"mvhd")`), or None."""
+    """Start and end of the content of the first box at `path`, such as `(b"moov", b"mvhd")`, or None."""
     for name in path:
-        found = next(((a, b) for kind, a, b in boxes(data, start, end) if kind == name), None)
+        found = next(((a, b) for kind, a, b in iterate_boxes(data, start, end) if kind == name), None)
         if found is None:
             return None
         start, end = found

@@ -1,4 +1,4 @@
-"""What a document holds: the pages and text of a PDF, the text of other files. No I/O, no rendering."""
+"""Reading documents: the pages and text of a PDF, and the text of other files. Nothing is fetched or rendered."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from service.media.allowance import is_spent, reading_until
 from service.media.office import office_text
-from service.media.pdf_fonts import CapReachedError
-from service.media.pdf_text import MAX_OPERATORS, Budget, page_text
+from service.media.pdf_fonts import LimitReachedError
+from service.media.pdf_text import MAX_OPERATORS, ReadingBudget, read_page_text
+from service.media.time_limit import get_reading_deadline, is_time_spent
 from service.types import Media
 
 MAX_PAGES = 2_000
-"""Pages whose text is read; no provider takes more than 1,000. Later pages keep their size."""
+"""Pages whose text is read. No provider takes more than 1,000. Of later pages only the size is read."""
 
 MAX_STREAM_BYTES = 4_000_000
-"""Decompressed bytes of one stream. A page of a book is under 100 KB; a zip bomb is cut here."""
+"""Decompressed bytes of one stream. A page of a book has less than 100 KB. This stops compression bombs."""
 
 PACKED_BYTES, PACKED_RATIO = 2_000_000, 8
-"""Decompressed bytes of the streams that hold other objects: so many, and so many for each byte of the file. An object
-takes up to 30 times its text in memory; other writers' files have at most the size of the file in them."""
+"""Decompressed bytes of the streams that hold other objects: PACKED_BYTES, and PACKED_RATIO for each byte of the file.
+
+An object takes up to 30 times its text in memory. In ordinary files these streams have at most the size of the file.
+"""
 
 MAX_ENTRIES, BYTES_PER_OBJECT = 50_000, 4
-"""Entries in the tables of objects: so many, and one for each few bytes of the file. An entry takes 100 bytes."""
+"""Entries in the tables of objects: MAX_ENTRIES, and one for each BYTES_PER_OBJECT bytes of the file. An entry takes
+100 bytes of memory."""
 
 MAX_TEXT = 20_000_000
 """Characters taken from one file."""
@@ -34,11 +37,11 @@ MAX_TEXT = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: `width` and `height` in points as shown (crop box, after rotation), and its `text`.
+    """One page: its `width` and `height` in points as shown (crop box, after rotation), and its `text`.
 
-    Lines are joined by a newline in the order in which the page draws them; blanks at their ends stay, ligatures are
-    taken apart. So read, the text is what was billed: by OpenAI for all seven recorded PDFs, by Anthropic for all but
-    one of four (1 token more), requests of 2025 and 2026.
+    Lines are joined by a newline, in the order in which the page draws them. Blanks at the ends of lines stay,
+    ligatures become single letters. With this text counts equal the bills of 2025 and 2026: OpenAI's for all seven
+    recorded PDFs, Anthropic's for three of four (the fourth was billed 1 token more).
     """
 
     width: float
@@ -48,18 +51,18 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Pdf:
-    """A PDF. `complete` is False where not all text of a page could be read, or a cap was reached."""
+    """A PDF. `complete` is False where the text of a page could not be read in full, or a limit was reached."""
 
     pages: tuple[Page, ...]
     complete: bool = True
 
 
 def read_pdf(data: bytes) -> Pdf | None:
-    """Pages of a PDF, or None where it has none or cannot be opened: broken, locked, or no time is left for files.
+    """The pages of a PDF. None where it has no page, is broken or locked, or no time is left for files.
 
-    Never raises. A page whose text cannot be read has what was read before, and the Pdf is not `complete`.
+    Never raises. A page whose text cannot be read in full has the text before the fault, and the Pdf is not `complete`.
     """
-    if b"%PDF-" not in data[:1_024] or is_spent():
+    if b"%PDF-" not in data[:1_024] or is_time_spent():
         return None
     pypdf = _pypdf()
     with pypdf.apply_configuration(
@@ -74,19 +77,20 @@ def read_pdf(data: bytes) -> Pdf | None:
         page_tree_maximum_entries=20_000,
         jbig2dec_binary=None,
     ):
-        budget = Budget(MAX_TEXT, reading_until())
+        budget = ReadingBudget(MAX_TEXT, get_reading_deadline())
         try:
             reader = _reader_class()(io.BytesIO(data), budget)
             if reader.is_encrypted and not reader.decrypt(""):
                 return None
             pages = list(reader.pages)
-            return _read_pages(pages, budget, complete=not reader.capped) if pages else None
+            return _read_pages(pages, budget, complete=not reader.limit_reached) if pages else None
         except Exception:  # noqa: BLE001 - a parser of hostile bytes may raise anything
             return None
 
 
 def _pypdf() -> Any:
-    """The library, loaded at first use. It logs what it repairs, with words of the file: that is switched off."""
+    """The library, imported for the first PDF. Its log lines would repeat text of the file, so they are switched off.
+    """
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
@@ -95,58 +99,60 @@ def _pypdf() -> Any:
 
 @cache
 def _reader_class() -> Any:
-    """The library's reader, which looks at the budget whenever an object of the file is asked for: tables of fonts and
-    trees of pages take time before there is an operator."""
+    """The library's reader, with a check of the budget each time an object of the file is read.
+
+    Tables of fonts and trees of pages take time before there is a drawing operator that could be counted.
+    """
 
     class Reader(_pypdf().PdfReader):  # type: ignore[misc]  # the library is loaded at first use
-        def __init__(self, stream: io.BytesIO, budget: Budget) -> None:
+        def __init__(self, stream: io.BytesIO, budget: ReadingBudget) -> None:
             self.budget = budget
-            self.capped = False
+            self.limit_reached = False
             self.unpacked: set[int] = set()
             self.packed_left = PACKED_BYTES + PACKED_RATIO * len(stream.getbuffer())
             self.entries_left = MAX_ENTRIES + len(stream.getbuffer()) // BYTES_PER_OBJECT
             super().__init__(stream)
 
         def _read_xref_subsections(self, idx_pairs: Any, *rest: Any) -> None:
-            """The library's method of that name: entries may be packed to nothing, so they are counted first."""
+            """Count the entries before the library reads them: many entries can be compressed to a few bytes."""
             self.entries_left -= sum(max(size, 0) for size in idx_pairs[1::2])
-            if self.entries_left < 0 or self.budget.late:
-                self.capped = True  # for the library goes on with what else it finds
-                raise CapReachedError
+            if self.entries_left < 0 or self.budget.is_late:
+                self.limit_reached = True  # the library goes on with what else it finds
+                raise LimitReachedError
             super()._read_xref_subsections(idx_pairs, *rest)
 
         def get_object(self, indirect_reference: Any) -> Any:
-            if self.budget.late:
-                raise CapReachedError
+            if self.budget.is_late:
+                raise LimitReachedError
             found = super().get_object(indirect_reference)
             if hasattr(found, "decoded_self"):
-                self.budget.seen(found)
+                self.budget.note_stream(found)
                 if found.get("/Type") == "/ObjStm" and id(found) not in self.unpacked:
                     self.unpacked.add(id(found))
                     self.packed_left -= len(found.get_data())
                     if self.packed_left < 0:
-                        raise CapReachedError
+                        raise LimitReachedError
             return found
 
     return Reader
 
 
-def _read_pages(pages: list[Any], budget: Budget, *, complete: bool) -> Pdf:
+def _read_pages(pages: list[Any], budget: ReadingBudget, *, complete: bool) -> Pdf:
     complete = complete and len(pages) <= MAX_PAGES
     out = []
     for number, page in enumerate(pages):
-        text, whole = page_text(page, budget) if number < MAX_PAGES and not budget.spent else ("", False)
+        text, whole = read_page_text(page, budget) if number < MAX_PAGES and not budget.is_spent else ("", False)
         complete = complete and whole
         out.append(Page(*_page_size(page), text))
     return Pdf(tuple(out), complete)
 
 
 LETTER = (612.0, 792.0)
-"""Points of a page that does not tell its size: the default of every reader."""
+"""Size in points of a page that gives none. It is the default of every PDF reader."""
 
 
 def _page_size(page: Any) -> tuple[float, float]:
-    """Points as shown, 1 to 14,400 a side (the format's own limits)."""
+    """Width and height of a page in points, as shown. A side has 1 to 14,400 points, which are the limits of PDF."""
     try:
         width, height = abs(float(page.cropbox.width)), abs(float(page.cropbox.height))
         turned = page.rotation % 180 == 90
@@ -177,10 +183,10 @@ _TEXT_SUFFIX = re.compile(
 
 
 def file_text(media: Media) -> str | None:
-    """The text that a file holds, or None where it is of an unknown kind or cannot be read.
+    """The text of a file, or None where its kind is unknown or it cannot be read.
 
-    PDF: the pages joined by a newline. Word, Excel and PowerPoint (the zipped XML kinds): paragraphs and rows.
-    Everything that is text already (plain, CSV, Markdown, JSON, HTML source, programs): decoded.
+    PDF: the texts of the pages, joined by a newline. Word, Excel and PowerPoint (docx, xlsx, pptx): paragraphs and
+    rows. Files that are text (plain, CSV, Markdown, JSON, HTML, source code): the decoded text.
     """
     data = media.data
     if data is None:
@@ -198,15 +204,15 @@ def file_text(media: Media) -> str | None:
     return None
 
 
-_MARKS: tuple[tuple[bytes, str], ...] = (
+_BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     (b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe\x00\x00", "utf-32-le"), (b"\x00\x00\xfe\xff", "utf-32-be"),
     (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"),
 )
 
 
 def decode_text(data: bytes) -> str:
-    """Text of bytes: by their byte order mark (which is dropped), else UTF-8, else Windows-1252. Never raises."""
-    for mark, encoding in _MARKS:
+    """Bytes as text, by their byte order mark (which is dropped), else as UTF-8, else as Windows-1252. Never raises."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     try:
@@ -216,7 +222,7 @@ def decode_text(data: bytes) -> str:
 
 
 def _looks_like_text(data: bytes) -> bool:
-    """UTF-8 without control characters in the first 4 KB."""
+    """Whether the first 4 KB are UTF-8 without control characters."""
     head = data[:4_096]
     try:
         text = head.decode("utf-8", "strict" if len(data) <= len(head) else "ignore")

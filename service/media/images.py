@@ -1,7 +1,7 @@
-"""The size of an image from its header alone: no pixel is decoded and nothing is fetched.
+"""Reading the size of an image from its header. No pixel is decoded and nothing is fetched.
 
-The size is the stored one. Every provider measured here bills images by it; an EXIF orientation is not looked at (it
-would only swap the sides).
+The size is that of the stored pixels. Every provider that was measured bills by it. An EXIF orientation, which would
+swap the sides, is not used.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import re
 import struct
 from collections.abc import Callable
 
-from service.media.boxes import boxes, find_box
+from service.media.boxes import find_box, iterate_boxes
 
 Size = tuple[int, int]
 
 MAX_SEGMENTS = 20_000
-"""JPEG segments or TIFF entries looked at before giving up; a real file has a few hundred at most."""
+"""JPEG segments or TIFF entries that are read. A real file has a few hundred at most."""
 
 
 def image_size(data: bytes) -> Size | None:
-    """(width, height) in px of PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF or ICO bytes; None where it is not told.
+    """Width and height in px of a PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF or ICO file. None where they are unknown.
 
-    Never raises, whatever the bytes are; the time is bounded by the header, not by the picture.
+    Never raises, whatever the bytes are. The time depends on the header and not on the picture.
     """
     for magic, read in _READERS:
         if magic.match(data):
@@ -35,7 +35,7 @@ def image_size(data: bytes) -> Size | None:
 
 def _png(data: bytes) -> Size | None:
     at = 8
-    if data[12:16] == b"CgBI":  # Apple's variant puts a chunk of its own in front
+    if data[12:16] == b"CgBI":  # Apple's variant has a chunk of its own in front
         at += 12 + int.from_bytes(data[8:12], "big")
     if data[at + 4 : at + 8] != b"IHDR":
         return None
@@ -49,7 +49,7 @@ def _gif(data: bytes) -> Size | None:
 
 
 _NO_SIZE = frozenset((0xC4, 0xC8, 0xCC))
-"""Markers among C0..CF that are not a frame header: Huffman tables, a reserved one, arithmetic conditioning."""
+"""Markers from C0 to CF that are no frame header: Huffman tables, a reserved marker, arithmetic conditioning."""
 
 
 def _jpeg(data: bytes) -> Size | None:
@@ -120,21 +120,21 @@ def _tiff(data: bytes) -> Size | None:
 
 
 def _heif(data: bytes) -> Size | None:
-    """The largest `ispe`: a picture of tiles lists the tiles and a thumbnail beside its own size."""
+    """The largest `ispe` box. A picture that is made of tiles also lists the sizes of the tiles and of a thumbnail."""
     meta = find_box(data, (b"meta",))
     properties = meta and find_box(data, (b"iprp", b"ipco"), meta[0] + 4, meta[1])
     if not properties:
         return None
     sizes = [
         struct.unpack_from(">II", data, start + 4)
-        for kind, start, _ in boxes(data, *properties)
+        for kind, start, _ in iterate_boxes(data, *properties)
         if kind == b"ispe"
     ]
     return max(((w, h) for w, h in sizes), key=lambda size: size[0] * size[1], default=None)
 
 
 def _ico(data: bytes) -> Size | None:
-    """The largest picture; a side of 0 means 256 px."""
+    """The size of the largest picture. A side of 0 means 256 px."""
     (count,) = struct.unpack_from("<H", data, 4)
     sizes = [(data[at] or 256, data[at + 1] or 256) for at in range(6, min(6 + 16 * count, len(data) - 15), 16)]
     return max(sizes, key=lambda size: size[0] * size[1], default=None)

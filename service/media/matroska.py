@@ -1,4 +1,4 @@
-"""Matroska and WebM: length, sound and picture size from the segment's headers."""
+"""Reading length, sound and picture size of Matroska and WebM files from their headers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 MAX_ELEMENTS = 20_000
-"""Elements looked at on one level; a film of hours has a few thousand clusters."""
+"""Elements that are read on one level. A video of several hours has a few thousand clusters."""
 
 _SEGMENT, _INFO, _TRACKS, _CLUSTER = 0x18538067, 0x1549A966, 0x1654AE6B, 0x1F43B675
 _SCALE, _DURATION, _TRACK, _TRACK_TYPE = 0x2AD7B1, 0x4489, 0xAE, 0x83
@@ -15,7 +15,7 @@ _SOUND_TRACK = 2
 
 
 def _number(data: bytes, at: int, keep_marker: bool) -> tuple[int, int]:
-    """(value, length) of a variable-length number; an unknown size is -1. Raises IndexError at the end of data."""
+    """Value and length of a variable-length number. An unknown size is -1. Raises IndexError at the end of the data."""
     first = data[at]
     length = 9 - first.bit_length()
     if length > 8:
@@ -28,7 +28,7 @@ def _number(data: bytes, at: int, keep_marker: bool) -> tuple[int, int]:
 
 
 def _elements(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """(id, start, end) of the elements in `data[start:end]`; one of unknown size lasts to `end`."""
+    """Id, start and end of the elements in `data[start:end]`. An element of unknown size reaches to `end`."""
     for _ in range(MAX_ELEMENTS):
         if start >= end:
             return
@@ -46,10 +46,10 @@ def _integer(data: bytes, start: int, end: int) -> int:
 
 
 def read_matroska(data: bytes) -> tuple[float | None, bool, tuple[int, int] | None]:
-    """(seconds or None, whether it has sound, picture size or None).
+    """Seconds or None, whether there is sound, and the picture size or None.
 
-    A live recording has no duration: then the time of its last cluster stands for it. Raises IndexError or
-    struct.error on broken bytes.
+    A live recording gives no duration. Then the time of its last cluster is used. Raises IndexError or struct.error for
+    broken bytes.
     """
     scale, length = 1_000_000, 0.0
     sound, size = False, None

@@ -1,4 +1,4 @@
-"""MPEG audio (MP1, MP2, MP3): its frames, walked one by one."""
+"""Counting the frames of MPEG audio (MP1, MP2, MP3)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _KBPS = {  # (MPEG 1 or not, layer) -> kbit/s by index 1..14
     (False, 3): (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 }
 _SYNC = re.compile(rb"\xff[\xe2-\xe7\xf2-\xff][\x10-\xef]")
-"""Three bytes that can open a frame; found by the regex engine, so that rubbish costs little."""
+"""Three bytes that can begin a frame. The regex engine finds them, so that bytes which are no audio cost little."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
     kind: tuple[int, int, int]
-    """MPEG version bits, layer, sampling rate: equal in all frames of a file."""
+    """MPEG version bits, layer and sampling rate. They are equal in all frames of a file."""
     size: int
     samples: int
 
 
 def _frame(data: bytes, at: int) -> _Frame | None:
-    """The MPEG audio frame at `at`, or None where none starts there."""
+    """The frame at `at`, or None where none begins there."""
     if at + 4 > len(data) or data[at] != 0xFF or data[at + 1] & 0xE0 != 0xE0:
         return None
     version, layer = (data[at + 1] >> 3) & 3, 4 - ((data[at + 1] >> 1) & 3)
@@ -42,9 +42,9 @@ def _frame(data: bytes, at: int) -> _Frame | None:
 
 
 def mpeg_samples(data: bytes, at: int) -> tuple[int, int, int] | None:
-    """(samples of all sound frames, samples of encoder delay and padding, sampling rate) from `at` on, or None.
+    """From `at` on: samples of all frames of sound, samples of the encoder's delay and padding, sampling rate. Or None.
 
-    Frames counted one by one: what a variable bit rate says about itself need not be true.
+    The frames are counted one by one, since the header of a file with a variable bit rate can be wrong.
     """
     kind: tuple[int, int, int] | None = None
     samples = trim = 0
@@ -70,14 +70,14 @@ def mpeg_samples(data: bytes, at: int) -> tuple[int, int, int] | None:
 
 
 def _is_first(data: bytes, at: int, frame: _Frame) -> bool:
-    """Whether `frame` is more than rubbish that looks like one: it is whole and, if bytes follow, so does a frame."""
+    """Whether `frame` is a frame, and not other bytes that look like one: it is whole, and another frame follows it."""
     end = at + frame.size
     following = _frame(data, end)
     return end <= len(data) and (end + 4 > len(data) or (following is not None and following.kind == frame.kind))
 
 
 def _encoder_delay(frame: bytes) -> int | None:
-    """Samples of delay and padding that a Xing/Info frame tells (0 if it does not); None for a frame of sound."""
+    """Samples of delay and padding by a Xing or Info frame, 0 where it gives none. None for a frame of sound."""
     mark = max(frame.find(b"Xing", 0, 64), frame.find(b"Info", 0, 64))
     if mark < 0:
         return 0 if frame.find(b"VBRI", 0, 64) >= 0 else None

@@ -1,4 +1,4 @@
-"""Text of Word, Excel and PowerPoint files (zipped XML), by the standard library, within bounds."""
+"""Reading the text of Word, Excel and PowerPoint files (zipped XML) with the standard library, within limits."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import zipfile
 import zlib
 from xml.parsers import expat
 
-from service.media.allowance import is_spent
+from service.media.time_limit import is_time_spent
 
 MAX_ENTRIES = 5_000
-"""Files in the archive; a long presentation has a few hundred."""
+"""Files in the archive. A long presentation has a few hundred."""
 
 MAX_XML_BYTES = 32_000_000
 """Decompressed XML read from one archive, all files together."""
 
 MAX_TEXT = 20_000_000
-"""Characters of a workbook: many cells may point at one long shared string."""
+"""Characters of a workbook. Many cells may refer to one long shared string."""
 
 
 class _RefusedError(Exception):
-    """A document type declaration (no office file has one; it is how XML bombs are made), or too much text."""
+    """The file has too much text, or a document type declaration. No office file has one, but XML bombs do."""
 
 
 def office_text(data: bytes) -> str | None:
-    """Paragraphs (docx, pptx) or rows of tab-separated cells (xlsx), one a line; None for any other archive.
+    """Paragraphs (docx, pptx) or rows of tab-separated cells (xlsx), one a line. None for any other archive.
 
-    None too where no time is left for files. Never raises; memory is bounded by MAX_XML_BYTES, whatever the archive
-    claims.
+    Also None where no time is left for files. Never raises. Memory is limited by MAX_XML_BYTES, whatever sizes the
+    archive gives.
     """
-    if is_spent() or data.count(b"PK\x01\x02") > MAX_ENTRIES:
+    if is_time_spent() or data.count(b"PK\x01\x02") > MAX_ENTRIES:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -51,14 +51,14 @@ def office_text(data: bytes) -> str | None:
 
 
 class _Parts:
-    """Reads files of an archive until the budget of bytes is spent."""
+    """Reads files of an archive, up to a number of bytes in all."""
 
     def __init__(self, archive: zipfile.ZipFile, budget: int) -> None:
         self.archive = archive
         self.budget = budget
 
     def read(self, name: str) -> bytes:
-        """Decompressed bytes; raises ValueError beyond the budget."""
+        """The decompressed bytes of a file. Raises ValueError where they are more than is left."""
         with self.archive.open(name) as stream:
             data = stream.read(self.budget + 1)
         self.budget -= len(data)
@@ -79,22 +79,22 @@ def _number(name: str) -> tuple[int, str]:
 
 
 def _parse(xml: bytes, start: object, end: object, text: object) -> None:
-    """Feed `xml` to the handlers; raises ExpatError on broken XML, _RefusedError on a document type."""
+    """Give `xml` to the handlers. Raises ExpatError for broken XML, _RefusedError for a document type."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler = start  # type: ignore[assignment]
     parser.EndElementHandler = end  # type: ignore[assignment]
     parser.CharacterDataHandler = text  # type: ignore[assignment]
-    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartDoctypeDeclHandler = _refuse_doctype
     parser.Parse(xml, True)
 
 
-def _refuse(*_: object) -> None:
+def _refuse_doctype(*_: object) -> None:
     raise _RefusedError
 
 
 def _paragraphs(xml: bytes, paragraph: str, run: str, blanks: dict[str, str]) -> list[str]:
-    """Text of each paragraph: what its runs hold, with breaks and tabs as characters."""
+    """The text of each paragraph: the text of its runs, with breaks and tabs as characters."""
     lines: list[str] = []
     words: list[str] = []
     inside: list[str] = []
@@ -130,7 +130,8 @@ _STRINGS = "xl/sharedStrings.xml"
 
 
 class _SheetReader:
-    """Rows of the sheets of a workbook, cells joined by a tab. A cell of type `s` holds an index into `shared`."""
+    """Reads the rows of the sheets of a workbook, with cells joined by a tab. A cell of type `s` holds an index into
+    `shared`."""
 
     def __init__(self, shared: list[str]) -> None:
         self.shared = shared

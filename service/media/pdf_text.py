@@ -1,4 +1,4 @@
-"""The text of one page of a PDF and of the forms that it draws, within what may be spent on them. No I/O."""
+"""Reading the text of one page of a PDF, and of the forms that it draws, within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -12,51 +12,55 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.media.pdf_fonts import CapReachedError, FontCost, dictionary_at, font_cost, plain_fonts
+from service.media.pdf_fonts import FontCost, LimitReachedError, get_dictionary, make_plain_fonts, measure_font
 
 MAX_FONTS = 100
-"""Fonts of one page or form; a page of a book has ten, a dense one thirty."""
+"""Fonts of one page or form. A page of a book has ten, a dense page thirty."""
 
 MAX_TABLES = 300_000
-"""Entries of the font tables that are held at a time, for a page and the forms around what is being drawn. A font of a
-book has 100, one of a Chinese book 3,000, and the largest 65,000. An entry takes 170 bytes and 2 microseconds."""
+"""Entries of the font tables that are in memory at a time: for a page and for the forms that are being drawn.
+
+A font of a book has 100, one of a Chinese book 3,000, the largest 65,000. An entry takes 170 bytes and 2 microseconds.
+"""
 
 MAX_TABLES_OF_FILE = 2_000_000
-"""Entries of font tables built for one file, for each page builds its own: a thousand pages with 2,000 each."""
+"""Entries of font tables that are built for one file. Each page builds its own: this is enough for a thousand pages
+with 2,000 entries each."""
 
 MAX_OPERATORS = 300_000
-"""Drawing operators and operands of one page: a dense page of text has 5,000, and 300,000 take two seconds. A form
-may have half as many as what draws it, for all of them are held at a time."""
+"""Drawing operators and operands of one page. A dense page of text has 5,000, and 300,000 take two seconds. A form may
+have half as many as the page or form that draws it, since all of them are in memory at a time."""
 
 MAX_PAGE_TEXT = 2_000_000
-"""Characters of one page, each reckoned as the longest text that a font of the page gives to one code."""
+"""Characters of one page. Each code is counted as the longest text that a font of the page gives to any code."""
 
 MAX_DEPTH = 8
-"""Forms inside forms; a page that was placed on a sheet three times is three deep."""
+"""Levels of forms inside forms. A page that was placed on another sheet three times has three."""
 
 MAX_FORMS = 5_000
-"""Forms drawn by one page, the same one counted each time."""
+"""Forms that one page draws. A form is counted each time that it is drawn."""
 
-FAILED_FORM = 20_000
-"""Operators as which a form counts that is damaged or too large, for finding that out takes time."""
+FAILED_FORM_OPERATORS = 20_000
+"""Operators that a damaged or too large form is counted as, since finding that out takes time."""
 
 MAX_FORM_BYTES = 16_000_000
 """Decompressed bytes of the different forms of one page."""
 
-KEPT_BYTES = 16_000_000
-"""Decompressed streams that are kept for the next page, for pages share fonts and letterheads."""
+MAX_KEPT_BYTES = 16_000_000
+"""Decompressed bytes of streams that are kept for the next page. Pages share fonts and letterheads."""
 
-DEAD_TABLES = 100_000
-"""Entries of fonts of pages that were read, after which memory is swept: the library leaves them in cycles."""
+MAX_UNSWEPT_TABLES = 100_000
+"""Entries of fonts of finished pages after which the garbage collector is run. The library leaves fonts in reference
+cycles."""
 
 MAX_KEPT_MAP = 1_000
-"""Entries of a font's map that the library may keep for the next page; a font of that kind has 256."""
+"""Entries of the map of a font that the library may keep for the next page. An ordinary font of that kind has 256."""
 
 
 @dataclass(slots=True)
-class Budget:
-    """What may be spent on one file: characters, this thread's processor time up to `until` (see `allowance`), entries
-    of font tables. It also knows which streams were decompressed, to drop the copies."""
+class ReadingBudget:
+    """What one file may still cost: characters, entries of font tables, and processor time of this thread up to `until`
+    (see `time_limit`). It also knows which streams were decompressed, to drop the copies."""
 
     text: int
     until: float
@@ -68,20 +72,20 @@ class Budget:
     swept: int = field(default_factory=lambda: MAX_TABLES_OF_FILE)
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         return time.thread_time() > self.until
 
     @property
-    def spent(self) -> bool:
-        return self.text < 0 or self.tables < 0 or self.late
+    def is_spent(self) -> bool:
+        return self.text < 0 or self.tables < 0 or self.is_late
 
-    def seen(self, stream: Any) -> None:
-        """A stream was looked up for the page at hand."""
+    def note_stream(self, stream: Any) -> None:
+        """Note that a stream was read for the current page."""
         if id(stream) not in self.kept:
             self.fresh[id(stream)] = stream
 
-    def release(self) -> None:
-        """Called after each page: drop the decompressed copies of streams where they outgrow what is kept."""
+    def drop_copies(self) -> None:
+        """Drop decompressed copies of streams where they are more than is kept. Called after each page."""
         for key, stream in self.fresh.items():
             built = stream._font_file_character_map  # the library has no other way to drop it
             if built and len(built.map_dict) > MAX_KEPT_MAP:
@@ -90,10 +94,10 @@ class Budget:
                 self.kept[key] = stream
                 self.kept_bytes += len(stream.get_data())
         self.fresh.clear()
-        if self.swept - self.tables > DEAD_TABLES:
+        if self.swept - self.tables > MAX_UNSWEPT_TABLES:
             gc.collect()
             self.swept = self.tables
-        if self.kept_bytes > KEPT_BYTES:
+        if self.kept_bytes > MAX_KEPT_BYTES:
             for stream in self.kept.values():
                 stream.decoded_self = None
             self.kept.clear()
@@ -101,19 +105,19 @@ class Budget:
 
 
 class _Lines:
-    """Collects the pieces of a page's text.
+    """Collects the pieces of the text of a page.
 
-    The library breaks a line where the baseline moves by 0.8 of the *previous* font size; under a large title it
-    misses the break. So where the size changes, the smaller of the two decides.
+    The library begins a new line where the baseline moves by 0.8 of the *previous* font size, so it misses the line end
+    under a large title. Here the smaller of the two font sizes decides.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: ReadingBudget) -> None:
         self.budget = budget
         self.pieces: list[str] = []
         self.last = (0.0, 0.0, 0.0)
 
-    def take(self, text: str, outer: list[float], inner: list[float], _: Any, font_size: float) -> None:
-        """A piece of text, the matrices (user space, text space) at its start, and the size of its font."""
+    def add_text(self, text: str, outer: list[float], inner: list[float], _: Any, font_size: float) -> None:
+        """Add a piece of text. `outer` and `inner` are the matrices of user space and text space at its start."""
         self.budget.text -= len(text)
         if not text:
             return
@@ -139,67 +143,67 @@ class _Lines:
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
 
 
-def page_text(page: Any, budget: Budget) -> tuple[str, bool]:
-    """The text of a page as far as it could be read, and whether that is all of it. Never raises."""
-    reading = _Reading(page, budget)
+def read_page_text(page: Any, budget: ReadingBudget) -> tuple[str, bool]:
+    """The text of a page as far as it could be read, and whether that is the whole text. Never raises."""
+    reading = _PageReader(page, budget)
     try:
         reading.run()
-    except Exception:  # noqa: BLE001 - broken fonts and streams raise anything; a cap that was reached ends here too
+    except Exception:  # noqa: BLE001 - broken fonts and streams raise anything; so does a limit that was reached
         reading.whole = False
-    budget.release()
-    return reading.lines.text, reading.whole and not budget.spent
+    budget.drop_copies()
+    return reading.lines.text, reading.whole and not budget.is_spent
 
 
 _SHOWING = frozenset((b"Tj", b"TJ", b"'", b'"'))
 
 
-class _Reading:
-    """One page being read. The library hides what goes wrong in a form: here it is remembered.
+class _PageReader:
+    """Reads one page. The library hides faults in a form; here they are remembered.
 
-    `scopes` are the resources of the page and of the forms that are being drawn; `tables` the entries of their fonts.
+    `scopes` are the resources of the page and of the forms that are being drawn, `tables` the entries of their fonts.
     """
 
-    def __init__(self, page: Any, budget: Budget) -> None:
+    def __init__(self, page: Any, budget: ReadingBudget) -> None:
         self.page, self.budget, self.lines = page, budget, _Lines(budget)
         self.scopes: list[Any] = []
-        self.whole, self.capped = True, False
+        self.whole, self.limit_reached = True, False
         self.tables = self.operators = self.drawn = self.form_bytes = self.shown = 0
         self.forms: set[int] = set()
         self.longest = 1
 
     def run(self) -> None:
-        """Read the page into `lines`. A cap or damage of the page itself raises; that of a form clears `whole`."""
+        """Read the page into `lines`. A limit or a fault in the page raises, one in a form sets `whole` to False."""
         import pypdf
 
-        # the library would guess at damaged data, byte by byte, and not tell
+        # else the library would guess at damaged data, byte by byte, without a sign of it
         with pypdf.apply_configuration(zlib_maximum_recovery_input_length=0), self._scope(self.page, self._contents):
             self.page.extract_xform_text = self._form
             try:
-                self.page.extract_text(visitor_operand_before=self._check, visitor_text=self.lines.take)
+                self.page.extract_text(visitor_operand_before=self._check, visitor_text=self.lines.add_text)
             finally:
                 del self.page.extract_xform_text
-        if self.capped:
-            raise CapReachedError
+        if self.limit_reached:
+            raise LimitReachedError
 
     def _contents(self) -> bytes:
         contents = self.page.get_contents()
         return contents.get_data() if contents is not None else b""
 
     def _check(self, operator: bytes, operands: Any, *_: Any) -> None:
-        """Called before each operator."""
+        """Count an operator and check the limits. The library calls it before each operator."""
         self.operators += 1
         if operator in _SHOWING:
             for operand in operands:
                 pieces = operand if isinstance(operand, list) else (operand,)
                 self.shown += self.longest * sum(len(piece) for piece in pieces if isinstance(piece, str | bytes))
-        elif operator == b"Tf" and operands and operands[0] not in (dictionary_at(self.scopes[-1].get("/Font")) or {}):
-            self.whole = False  # its text comes back as question marks
+        elif operator == b"Tf" and operands and operands[0] not in (get_dictionary(self.scopes[-1].get("/Font")) or {}):
+            self.whole = False  # the library gives question marks for its text
         over = self.operators > MAX_OPERATORS or self.shown > MAX_PAGE_TEXT
-        if over or self.capped or self.budget.spent:
-            raise CapReachedError
+        if over or self.limit_reached or self.budget.is_spent:
+            raise LimitReachedError
 
     def _form(self, form: Any, *args: Any, **named: Any) -> str:
-        """The library's method of the same purpose, which it calls for each form that is drawn."""
+        """Read a form within the limits. It replaces the method that the library calls for each form that is drawn."""
         import pypdf
 
         depth = len(self.scopes)
@@ -208,12 +212,12 @@ class _Reading:
             held = pypdf.apply_configuration(stream_parsing_work_maximum_count=MAX_OPERATORS >> depth)
             with held, self._scope(form, form.get_data):
                 return str(type(self.page).extract_xform_text(self.page, form, *args, **named))
-        except (CapReachedError, MemoryError, RecursionError):
-            self.capped = True
+        except (LimitReachedError, MemoryError, RecursionError):
+            self.limit_reached = True
             raise
         except Exception:
             self.whole = False
-            self.operators += FAILED_FORM
+            self.operators += FAILED_FORM_OPERATORS
             raise
 
     def _count_form(self, form: Any, depth: int) -> None:
@@ -222,23 +226,24 @@ class _Reading:
             self.forms.add(id(form))
             self.form_bytes += len(form.get_data())
         if self.drawn > MAX_FORMS or depth > MAX_DEPTH or self.form_bytes > MAX_FORM_BYTES:
-            raise CapReachedError
+            raise LimitReachedError
 
     @contextmanager
     def _scope(self, drawing: Any, content: Callable[[], bytes]) -> Iterator[None]:
-        """Draw a page or form with the resources and fonts it lacks, counting its fonts.
+        """A `with` block in which a page or form has resources and fonts. Its fonts are counted.
 
-        A form without resources uses those of what draws it. A page without fonts gets plain ones, as viewers do:
-        hand-written files (test suites are full of them) have none; the library would skip their text.
+        A form without resources uses those of what draws it. A page without fonts gets plain ones, as in viewers:
+        hand-written files, which are common in test suites, have none, and the library would skip their text.
         """
         from pypdf.generic import DictionaryObject, NameObject
 
         around = self.scopes[-1] if self.scopes else DictionaryObject()
-        resources = dictionary_at(drawing.get_inherited("/Resources"))
+        resources = get_dictionary(drawing.get_inherited("/Resources"))
         if resources is None:
             resources = around
-        fonts = dictionary_at(resources.get("/Font")) or dictionary_at(around.get("/Font")) or plain_fonts(content())
-        if fonts and not dictionary_at(resources.get("/Font")):
+        own = get_dictionary(resources.get("/Font"))
+        fonts = own or get_dictionary(around.get("/Font")) or make_plain_fonts(content())
+        if fonts and not own:
             resources = DictionaryObject({**resources, NameObject("/Font"): fonts})
         key, before = NameObject("/Resources"), dict.get(drawing, "/Resources")
         tables, longest = self.tables, self.longest
@@ -256,17 +261,17 @@ class _Reading:
                 drawing[key] = before
 
     def _count_fonts(self, fonts: Any) -> None:
-        """Count the tables of fonts before all of them are built and held."""
+        """Count the entries of the tables of fonts, before all of them are built."""
         if len(fonts) > MAX_FONTS:
-            raise CapReachedError
+            raise LimitReachedError
         for name in fonts:
             font = fonts[name]
             cost = self.budget.fonts.get(id(font))
             if cost is None:
-                cost = self.budget.fonts[id(font)] = font_cost(font)
+                cost = self.budget.fonts[id(font)] = measure_font(font)
                 self.budget.tables -= cost.entries
             self.budget.tables -= cost.entries
             self.tables += cost.entries
             self.longest = max(self.longest, cost.longest)
-            if self.tables > MAX_TABLES or self.budget.spent:
-                raise CapReachedError
+            if self.tables > MAX_TABLES or self.budget.is_spent:
+                raise LimitReachedError

@@ -1,4 +1,4 @@
-"""How long a recording plays, from its frames and headers; no sound or picture is decoded."""
+"""Reading the length of a recording from its frames and headers. No sound or picture is decoded."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.media.boxes import boxes, find_box
+from service.media.boxes import find_box, iterate_boxes
 from service.media.matroska import read_matroska
 from service.media.mpeg_audio import mpeg_samples
 
 MAX_CHUNKS = 10_000
-"""RIFF or IFF chunks looked at before giving up; a real file has a dozen."""
+"""RIFF or IFF chunks that are read. A real file has a dozen."""
 
 MAX_SECONDS = 1_000_000.0
-"""Eleven days: a header that claims more is not believed (no provider takes more than a few hours)."""
+"""Eleven days. A header with more is taken for wrong: no provider accepts more than a few hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class AudioLength:
     """Seconds of sound.
 
-    `played_seconds` is all coded sound (for MP3 every frame but the Xing/Info frame, which is silent bookkeeping);
-    `trimmed_seconds` leaves out the encoder's delay and padding, where the file tells them.
+    `played_seconds` is all coded sound. In an MP3 these are all frames but the Xing or Info frame, which holds no
+    sound. `trimmed_seconds` is that without the delay and the padding of the encoder, where the file gives them.
     """
 
     played_seconds: float
@@ -32,7 +32,7 @@ class AudioLength:
 
 @dataclass(frozen=True, slots=True)
 class Video:
-    """A film: `seconds` of the whole, `sound_seconds` of its sound track (None without one), `size` in px if told."""
+    """A video: its `seconds`, the `sound_seconds` of its sound track or None, and its `size` in px or None."""
 
     seconds: float
     sound_seconds: float | None = None
@@ -40,10 +40,10 @@ class Video:
 
 
 def audio_length(data: bytes, mime: str = "") -> AudioLength | None:
-    """Length of MP3, WAV, AIFF, FLAC, Ogg (Vorbis, Opus), AAC, M4A or WebM sound; None where it is not told.
+    """The length of MP3, WAV, AIFF, FLAC, Ogg (Vorbis, Opus), AAC, M4A or WebM sound. None where it is unknown.
 
-    `mime` is asked only for headerless PCM (`audio/L16;rate=24000`, `audio/pcm`), whose rate nothing else tells.
-    Never raises; linear in the bytes.
+    `mime` is used only for PCM without a header (`audio/L16;rate=24000`, `audio/pcm`), which does not give its rate.
+    Never raises. The time is linear in the bytes.
     """
     try:
         read = next((read for magic, read in _AUDIO if magic.match(data)), None)
@@ -54,7 +54,7 @@ def audio_length(data: bytes, mime: str = "") -> AudioLength | None:
 
 
 def read_video(data: bytes) -> Video | None:
-    """Length, sound and picture size of MP4, MOV, 3GP, WebM, MKV or AVI bytes; None where the length is not told."""
+    """Length, sound and picture size of an MP4, MOV, 3GP, WebM, MKV or AVI file. None where the length is unknown."""
     read = _mkv if data[:4] == b"\x1a\x45\xdf\xa3" else _avi if data[:4] == b"RIFF" else _mp4
     try:
         video = read(data)
@@ -64,7 +64,7 @@ def read_video(data: bytes) -> Video | None:
 
 
 def video_seconds(data: bytes) -> float | None:
-    """Seconds of a film, or None where the bytes do not tell."""
+    """Seconds of a video, or None where they are unknown."""
     video = read_video(data)
     return video.seconds if video else None
 
@@ -72,7 +72,7 @@ def video_seconds(data: bytes) -> float | None:
 # ---------------------------------------------------------------- PCM in chunks
 
 
-def _even(seconds: float) -> AudioLength:
+def _untrimmed(seconds: float) -> AudioLength:
     return AudioLength(seconds, seconds)
 
 
@@ -82,11 +82,11 @@ def _pcm(data: bytes, mime: str) -> AudioLength | None:
     rate = re.search(r"rate=(\d{1,7})", mime)
     channels = re.search(r"channels=(\d{1,3})", mime)
     per_second = 2 * (int(rate[1]) if rate else 24_000) * (int(channels[1]) if channels else 1)
-    return _even(len(data) / per_second) if per_second else None
+    return _untrimmed(len(data) / per_second) if per_second else None
 
 
 def _wav(data: bytes) -> AudioLength | None:
-    """A streamed file says 0 or 0xFFFFFFFF for the size of its sound: it lasts to the end of the bytes."""
+    """A streamed file has 0 or 0xFFFFFFFF as the size of its sound, which then reaches to the end of the bytes."""
     at, per_second = 12, 0
     for _ in range(MAX_CHUNKS):
         kind, size = struct.unpack_from("<4sI", data, at)
@@ -95,7 +95,7 @@ def _wav(data: bytes) -> AudioLength | None:
             (per_second,) = struct.unpack_from("<I", data, at + 8)
         elif kind == b"data":
             here = len(data) - at
-            return _even((min(size, here) or here) / per_second) if per_second else None
+            return _untrimmed((min(size, here) or here) / per_second) if per_second else None
         at += size + (size & 1)
     return None
 
@@ -108,7 +108,7 @@ def _aiff(data: bytes) -> AudioLength | None:
             frames, exponent, mantissa = struct.unpack_from(">2xI2xHQ", data, at + 8)
             power = (exponent & 0x7FFF) - 16_446  # the rate is an 80-bit float
             rate = mantissa * 2.0**power if -128 < power < 128 else 0.0
-            return _even(frames / rate) if rate else None
+            return _untrimmed(frames / rate) if rate else None
         at += 8 + size + (size & 1)
     return None
 
@@ -125,7 +125,7 @@ def _mpeg(data: bytes, at: int = 0) -> AudioLength | None:
 
 
 def _id3(data: bytes) -> AudioLength | None:
-    """A file with a tag in front: FLAC, AAC or MPEG audio follows."""
+    """A file that begins with an ID3 tag, after which FLAC, AAC or MPEG audio follows."""
     length = 10 + sum((data[6 + i] & 0x7F) << (21 - 7 * i) for i in range(4))
     if data[length : length + 4] == b"fLaC":
         return _flac(data[length : length + 64])
@@ -146,17 +146,18 @@ def _adts(data: bytes, at: int = 0) -> AudioLength | None:
             break
         frames += 1 + (data[at + 6] & 3)
         at += size
-    return _even(frames * 1_024 / hertz) if hertz else None
+    return _untrimmed(frames * 1_024 / hertz) if hertz else None
 
 
 def _flac(data: bytes) -> AudioLength | None:
     bits = int.from_bytes(data[18:26], "big")
     hertz, samples = bits >> 44, bits & (1 << 36) - 1
-    return _even(samples / hertz) if hertz and samples else None
+    return _untrimmed(samples / hertz) if hertz and samples else None
 
 
 def _ogg(data: bytes) -> AudioLength | None:
-    """The last page tells the position of the last sample; Opus counts its pre-skip in, at 48 kHz."""
+    """The length by the last page, which gives the position of the last sample. For Opus that includes the pre-skip, at
+    48 kHz."""
     packet = 27 + data[26]
     skip = 0
     if data[packet : packet + 8] == b"OpusHead":
@@ -166,7 +167,7 @@ def _ogg(data: bytes) -> AudioLength | None:
     else:
         return None
     at = len(data)
-    for _ in range(64):  # pages of other streams, or of none, may stand behind
+    for _ in range(64):  # pages of other streams, and other bytes, may follow
         at = data.rfind(b"OggS", 0, at)
         if at < 0 or len(data) < at + 27:
             return None
@@ -177,7 +178,7 @@ def _ogg(data: bytes) -> AudioLength | None:
 
 
 def _duration(data: bytes, box: tuple[int, int] | None) -> float | None:
-    """Seconds in an `mvhd` or `mdhd` box; None where it is 0 or unknown."""
+    """Seconds in an `mvhd` or `mdhd` box, or None where they are 0 or unknown."""
     if not box:
         return None
     long = data[box[0]] == 1
@@ -192,7 +193,7 @@ def _mp4(data: bytes) -> Video | None:
         return None
     header = find_box(data, (b"mvhd",), *movie)
     seconds, sound, size = _duration(data, header), None, None
-    for kind, start, end in boxes(data, *movie):
+    for kind, start, end in iterate_boxes(data, *movie):
         if kind != b"trak":
             continue
         handler = find_box(data, (b"mdia", b"hdlr"), start, end)
@@ -206,7 +207,7 @@ def _mp4(data: bytes) -> Video | None:
             size = (width >> 16, height >> 16) if width >> 16 and height >> 16 else size
         seconds = seconds or length
     extended = find_box(data, (b"mvex", b"mehd"), *movie)
-    if not seconds and header and extended:  # fragments: the movie header is silent
+    if not seconds and header and extended:  # in a fragmented file the movie header gives no length
         (scale,) = struct.unpack_from(">I", data, header[0] + (20 if data[header[0]] == 1 else 12))
         (length,) = struct.unpack_from(">Q" if data[extended[0]] == 1 else ">I", data, extended[0] + 4)
         seconds = length / scale if scale else None
@@ -228,8 +229,8 @@ def _avi(data: bytes) -> Video | None:
     return Video(seconds, seconds if sound else None, (width, height)) if seconds else None
 
 
-def _film(data: bytes) -> AudioLength | None:
-    """Sound in a container that films use too: the track holds all of it, the presentation leaves the delay out."""
+def _read_sound_of_video(data: bytes) -> AudioLength | None:
+    """Sound in a container for video. The track has all of it, the movie header leaves the delay out."""
     video = read_video(data)
     if not video:
         return None
@@ -243,7 +244,7 @@ _AUDIO: tuple[tuple[re.Pattern[bytes], Callable[[bytes], AudioLength | None]], .
     (re.compile(rb"fLaC"), _flac),
     (re.compile(rb"OggS"), _ogg),
     (re.compile(rb"ID3.{7}", re.DOTALL), _id3),
-    (re.compile(rb".{4}ftyp", re.DOTALL), _film),
-    (re.compile(rb"\x1a\x45\xdf\xa3"), _film),
+    (re.compile(rb".{4}ftyp", re.DOTALL), _read_sound_of_video),
+    (re.compile(rb"\x1a\x45\xdf\xa3"), _read_sound_of_video),
     (re.compile(rb"\xff[\xf0\xf1\xf8\xf9]"), _adts),
 )

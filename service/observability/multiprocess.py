@@ -1,9 +1,9 @@
-"""Metrics of several workers: each writes numbers into files of its own, a scrape adds them up (prometheus_client's
+"""Metrics of several workers. Each worker writes files of its own, and a scrape adds them up (prometheus_client's
 multiprocess mode).
 
-Counters never fall: what a worker counted stays when it dies, merged into one file for all the dead, so that a worker
-that dies over and over leaves no heap of files. Its gauges go. Scrapes hold a shared lock and merging an exclusive
-one: no scrape sees a number twice, or not at all.
+Counters never fall. When a worker dies, its counters and histograms are merged into one file for all dead workers, so
+that a worker that dies again and again does not fill the folder. Its gauges are deleted. A scrape holds a shared lock
+and a merge an exclusive one, so that no scrape sees a number twice or misses one.
 """
 
 from __future__ import annotations
@@ -22,28 +22,31 @@ from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The library's own variable: where it is set, this process is one of several."""
+"""An environment variable of the library. When it is set, this process is one of several workers."""
 
 LOCK = "lock"
 
-DEAD = "0"
-"""Stands in a file's name for the process ids of all the dead; no process has it."""
+DEAD_WORKERS = "0"
+"""Takes the place of the process id in the name of the file for all dead workers. No process has this id."""
 
-SUMMED = ("counter", "histogram")
-"""Kinds of which we have any, and that outlive their process."""
+KEPT_KINDS = ("counter", "histogram")
+"""The kinds of metrics that outlive their process, of those that we have."""
 
 
 def open_folder() -> Path:
-    """Make a folder for the workers of this process; their metrics, made from now on, go there. Raises OSError."""
+    """Make a folder for metrics. Metrics that this process and its children make from now on are written there.
+
+    Raises OSError.
+    """
     folder = Path(tempfile.mkdtemp(prefix="tallystick-metrics-"))
     (folder / LOCK).touch()
     os.environ[FOLDER] = str(folder)
-    start_files()
+    use_own_files()
     return folder
 
 
-def start_files() -> None:
-    """Let this process begin files of its own: to be called in a worker before it makes metrics."""
+def use_own_files() -> None:
+    """Let this process write files of its own. Call it in a worker before the worker makes metrics."""
     values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
 
 
@@ -52,18 +55,18 @@ def close_folder(folder: Path) -> None:
     os.environ.pop(FOLDER, None)
 
 
-def all_workers() -> CollectorRegistry | None:
-    """Everything that the workers wrote, read now; None where this process is the only one."""
+def read_all_workers() -> CollectorRegistry | None:
+    """Everything that the workers have written; it is read when it is collected. None when there is one process."""
     path = os.environ.get(FOLDER)
     if path is None:
         return None
     registry = CollectorRegistry()
-    registry.register(_Read(Path(path)))
+    registry.register(_LockedCollector(Path(path)))
     return registry
 
 
-class _Read(MultiProcessCollector):
-    """Reads all files under the shared lock."""
+class _LockedCollector(MultiProcessCollector):
+    """Reads all files while it holds the shared lock."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(None, str(folder))  # type: ignore[no-untyped-call]
@@ -74,18 +77,21 @@ class _Read(MultiProcessCollector):
             return tuple(super().collect())  # type: ignore[no-untyped-call]
 
 
-def retire(folder: Path, process_id: int) -> None:
-    """A worker has died: its gauges go, its sums join those of the dead. Only the process that made the folder."""
+def merge_dead_worker(folder: Path, process_id: int) -> None:
+    """Delete the gauges of a worker that died, and add its counters to those of all dead workers.
+
+    Only the process that made the folder may call this.
+    """
     with _locked(folder, fcntl.LOCK_EX):
         mark_process_dead(process_id, str(folder))  # type: ignore[no-untyped-call]
-        for kind in SUMMED:
+        for kind in KEPT_KINDS:
             file = folder / f"{kind}_{process_id}.db"
             if file.exists():
-                _add(file, folder / f"{kind}_{DEAD}.db")
+                _merge_file(file, folder / f"{kind}_{DEAD_WORKERS}.db")
                 file.unlink()
 
 
-def _add(file: Path, total_file: Path) -> None:
+def _merge_file(file: Path, total_file: Path) -> None:
     total = MmapedDict(str(total_file))  # type: ignore[no-untyped-call]
     try:
         for key, value, _, _ in MmapedDict.read_all_values_from_file(str(file)):  # type: ignore[no-untyped-call]
@@ -97,7 +103,7 @@ def _add(file: Path, total_file: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path, how: int) -> Iterator[None]:
-    """The folder's lock file may be missing where somebody else made the folder."""
+    """Hold the lock of the folder, shared (LOCK_SH) or exclusive (LOCK_EX). Makes the lock file if there is none."""
     with (folder / LOCK).open("a") as file:
         fcntl.flock(file, how)
         yield

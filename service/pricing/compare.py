@@ -1,4 +1,4 @@
-"""The same input over several models: tokens, cost, share of the window; the cheapest first."""
+"""The same input for several models: tokens, cost and share of the window, the cheapest first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_MODELS = 50
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A model's answer: `error` where it cannot be counted, else the rest. `window_share` is of the input alone."""
+    """The result for one model: `error` when it cannot be counted, else the other fields."""
 
     model_ref: str
     count: TokenCount | None = None
@@ -27,14 +27,14 @@ class Row:
 
     @property
     def window_share(self) -> Decimal | None:
-        """Input tokens by the longest input allowed, to six places; None where that is not known."""
+        """Input tokens divided by the longest input allowed, to six places. None when that is not known."""
         if self.count is None or self.model is None or not self.model.limits.longest_input:
             return None
         return round(Decimal(self.count.input_tokens) / self.model.limits.longest_input, 6)
 
     @property
     def rank(self) -> tuple[int, Decimal, int, str]:
-        """Priced rows by cost, then counted ones by tokens, then errors; equals by name."""
+        """The sort key: priced rows by cost, then rows without a price by tokens, then errors. Ties go by name."""
         tokens = self.count.input_tokens if self.count else 0
         if self.quote is not None and self.quote.total is not None:
             return 0, self.quote.total, tokens, self.model_ref
@@ -47,9 +47,9 @@ def compare(
     resolve: Callable[[str], CatalogModel],
     output_tokens: int = 0,
 ) -> list[Row]:
-    """A row for each of `model_refs` (repeats once), the cheapest first. `output_tokens` are priced along.
+    """A row for each of `model_refs`, without repeats, the cheapest first. The cost includes `output_tokens`.
 
-    Raises what `count` raises where the input is at fault; what is wrong with a model stands in its row.
+    Raises what `count` raises when the input is wrong. An error of one model stands in its row.
     """
     rows = [_row(ref, count, resolve, output_tokens) for ref in dict.fromkeys(model_refs)]
     return sorted(rows, key=lambda row: row.rank)

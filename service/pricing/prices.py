@@ -1,8 +1,8 @@
-"""What usage costs: Decimal US dollars by the bundled price lists, never a float and never 0 for what is not known.
+"""What usage costs, in Decimal US dollars by the bundled price lists. Never a float, and never 0 for an unknown price.
 
-Thin over genai-prices: its tiers (above a threshold of input tokens the whole request costs the tier's rate), its
-dated and time-of-day prices and its variants for batch and service tiers decide. What it leaves open is refused here:
-usage that a row does not price, or a service tier it does not list, makes the price unknown instead of free.
+This is a thin layer over genai-prices. Its data has price tiers (above a threshold of input tokens the whole request
+costs the tier's rate), dated and time-of-day prices, and variants for batch and service tiers. What it leaves open is
+unknown here, not free: usage that a row does not price, and service tiers that it does not list.
 """
 
 from __future__ import annotations
@@ -52,18 +52,19 @@ _USAGE_KEYS: Mapping[Bucket, str] = {
     "storage_searches": "storage_searches",
     "requests": "requests",
 }
-"""The unit of genai-prices that each bucket is; a unit without a price of its own costs what its ancestor costs."""
+"""Bucket -> unit of genai-prices. A unit without a price of its own costs what its parent unit costs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The price of a bucket in USD for `per` units; of `steps` the last whose start the input tokens pass applies."""
+    """The price of a bucket: USD for `per` units. `steps` are (start, price): the last start that the input passes
+    applies."""
 
     per: int
     steps: tuple[tuple[int, Decimal], ...]
 
     def at(self, input_tokens: int) -> tuple[int | None, Decimal]:
-        """(threshold passed or None, USD for `per` units) in a request of `input_tokens`."""
+        """(threshold that was passed or None, USD for `per` units) for a request of `input_tokens`."""
         start, price = self.steps[0]
         for step in self.steps[1:]:
             if input_tokens > step[0]:
@@ -73,7 +74,8 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class LineItem:
-    """A bucket's share: `amount` = quantity * unit_price / per, in USD. `above` is the tier's threshold or None."""
+    """The cost of one bucket: `amount` = quantity * unit_price / per, in USD. `above` is the tier's threshold or
+    None."""
 
     bucket: Bucket
     quantity: int
@@ -85,9 +87,9 @@ class LineItem:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What usage costs. `total` is the sum of the line items in USD, None where `price_status` is `unknown`.
+    """What usage costs. `total` is the sum of the line items in USD; None when `price_status` is `unknown`.
 
-    `unpriced` names the buckets that no row prices; `reason` says why a price is unknown or only inferred.
+    `unpriced` names the buckets without a price. `reason` says why a price is unknown or only inferred.
     """
 
     total: Decimal | None
@@ -101,10 +103,10 @@ class Quote:
 
 
 def price_input(model: CatalogModel, input_tokens: int, at_minute: int | None = None) -> InputCost | None:
-    """What `input_tokens` cost at a minute since 1970 (now where None), uncached, at the standard tier; None where the
-    price is not known.
+    """What `input_tokens` cost, uncached and at the standard tier. None when the price is not known.
 
-    Asked for every count: 2 us of processor time when the rate is remembered (2-core machine, 2026-11).
+    `at_minute` counts minutes since 1970; None means now. This runs for every count: it takes 2 us of processor time
+    when the rate is remembered (2-core machine, 2026-11).
     """
     row = model.price
     at_minute = to_minute() if at_minute is None else at_minute
@@ -116,7 +118,7 @@ def price_input(model: CatalogModel, input_tokens: int, at_minute: int | None = 
 
 
 def quote(model: CatalogModel, usage: Usage, tier: ServiceTier = "standard", at: datetime | None = None) -> Quote:
-    """What `usage` costs at `tier` and instant `at` (UTC where naive; now where None)."""
+    """What `usage` costs at `tier` and time `at` (UTC if it has no zone; None means now)."""
     row = model.price
     if row is None:
         return _make_unknown_quote(model, _NO_ROW, tier)
@@ -144,23 +146,23 @@ def quote(model: CatalogModel, usage: Usage, tier: ServiceTier = "standard", at:
 def find_rate(
     model: CatalogModel, bucket: Bucket, tier: ServiceTier = "standard", at: datetime | None = None
 ) -> Rate | None:
-    """The rate of one bucket, None where it is not known."""
+    """The rate of one bucket. None when it is not known."""
     return _read_rates(model.price, tier, to_minute(at)).get(bucket) if model.price else None
 
 
 def prices_version(row: PriceRow | None) -> str:
-    """Which edition of the price lists `row` is of; None asks for the bundled ones."""
+    """The version of the price list that `row` is from. None means the bundled lists."""
     return (row and row.revision) or version()
 
 
 def to_minute(at: datetime | None = None) -> int:
-    """Minutes since 1970 of `at` (UTC where naive) or of now."""
+    """Minutes since 1970 of `at` (UTC if it has no zone), or of now."""
     return int((at.replace(tzinfo=at.tzinfo or UTC).timestamp() if at else time.time()) // 60)
 
 
 @lru_cache(1024)
-def plain(amount: Decimal) -> str:
-    """Decimal as a JSON string: no exponent, no trailing zeros."""
+def format_decimal(amount: Decimal) -> str:
+    """A Decimal as a string for JSON, without exponent and trailing zeros."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -179,13 +181,13 @@ def _make_unknown_quote(
 # ---------------------------------------------------------------- rows -> rates
 
 _FREE = Rate(1_000_000, ((-1, Decimal(0)),))
-"""OpenRouter's `:free` routes are listed by name, without prices."""
+"""The rate of OpenRouter's `:free` routes, which the list has by name but without prices."""
 
 @lru_cache(4096)
 def _read_rates(row: PriceRow, tier: ServiceTier, at_minute: int) -> Mapping[Bucket, Rate]:
-    """The rate of each bucket at a minute since 1970; empty where the row has no prices for the tier then.
+    """The rate of each bucket at a minute since 1970. Empty when the row has no prices for the tier then.
 
-    No list changes prices within a minute; remembering by minute makes dated and time-of-day prices right.
+    No list changes a price within a minute. So rates remembered by minute stay right for dated and time-of-day prices.
     """
     at = datetime.fromtimestamp(at_minute * 60, UTC)
     context = dict(_CONTEXTS[tier])
@@ -217,7 +219,7 @@ def _read_steps(price: object) -> tuple[tuple[int, Decimal], ...]:
 
 @cache
 def _find_price_keys(usage_key: str) -> tuple[tuple[str, int], ...]:
-    """(price key, units it is for) of a unit and its ancestors, the most specific first."""
+    """(price key, units that the price is for) of a unit and its parents, the most specific first."""
     from genai_prices.data_units import unit_data
 
     own = unit_data[usage_key]["dimensions"].items()

@@ -1,4 +1,4 @@
-"""Usage: what was or will be billed, in disjoint buckets: no token is in two of them."""
+"""Usage: what was or will be billed, in disjoint buckets. No token is in two of them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ OUTPUT_BUCKETS: tuple[OutputBucket, ...] = get_args(OutputBucket)
 BUCKETS: tuple[Bucket, ...] = (*INPUT_BUCKETS, *OUTPUT_BUCKETS, *get_args(OtherBucket))
 
 MAX_AMOUNT = 10**15
-"""Largest number accepted in a bucket: what is larger is a mistake, and sums stay exact."""
+"""The largest number accepted in a bucket. A larger one is a mistake; up to here sums are exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Numbers by bucket, zeros left out. Tokens, but for searches and requests."""
+    """Numbers by bucket, without the zeros. They are tokens, except for searches and requests."""
 
     buckets: Mapping[Bucket, int]
 
     @property
     def input_tokens(self) -> int:
-        """All input tokens: price tiers go by this."""
+        """All input tokens. Price tiers depend on this number."""
         return sum(self.buckets.get(bucket, 0) for bucket in INPUT_BUCKETS)
 
     @property
@@ -39,5 +39,5 @@ class Usage:
 
 
 def make_usage(numbers: Mapping[Bucket, int]) -> Usage:
-    """Usage in the order of BUCKETS, without the zeros of `numbers`: a bucket nothing is in needs no price."""
+    """Usage in the order of BUCKETS, without the zeros of `numbers`: an empty bucket needs no price."""
     return Usage({bucket: number for bucket in BUCKETS if (number := numbers.get(bucket))})

@@ -1,1 +1,1 @@
-"""Answering on a socket: processes, connections, and a stop that loses nothing."""
+"""Serves the app on a socket: worker processes, connections, and a shutdown that loses no request."""

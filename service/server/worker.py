@@ -1,9 +1,10 @@
-"""One process that answers: uvicorn's server, with a stop that loses nothing.
+"""One process that serves the app: uvicorn's server with a shutdown that loses no request.
 
-SIGTERM: /readyz says no and every answer closes its connection, while all is still answered (the grace, in which load
-balancers take notice). Then no new connections are taken; those that are there have their requests answered, within
-the deadline of a shutdown. A second SIGTERM ends the grace, SIGINT stops without one, a second SIGINT at once.
-SIGHUP reads keys and catalog again.
+SIGTERM starts a shutdown with a grace period. /readyz answers 503 and every response closes its connection, but all
+requests are still answered: load balancers need this time to notice. After it no new connections are taken, and the
+requests on the open connections are answered, for at most `shutdown_seconds`. A second SIGTERM ends the grace period
+at once. SIGINT is a shutdown without a grace period; a second SIGINT ends the process at once. SIGHUP reads the keys
+and the catalog again.
 """
 
 from __future__ import annotations
@@ -20,79 +21,84 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from service.server.http.connection import Connection, ConnectionLimits, connection_class
-from service.server.listener import has_waiting, refuse_new
+from service.server.http.connection import Connection, ConnectionLimits, make_connection_class
+from service.server.listener import has_pending_connections, refuse_new_connections
+from service.services import Services
 from service.settings import Settings
 
 LOG = logging.getLogger("tallystick")
 
-GRACE_IS_OVER = signal.SIGUSR1
-"""From parent to worker. A second SIGTERM would not do: two that follow closely arrive as one."""
+END_GRACE_SIGNAL = signal.SIGUSR1
+"""From the supervisor to its workers: the grace period is over. A second SIGTERM would not do: when two come close
+together, the process gets one."""
 
-TOLD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, GRACE_IS_OVER)
-"""Signals that are blocked from the start on, until an event loop or a supervisor is there to take them."""
+BLOCKED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, END_GRACE_SIGNAL)
+"""Blocked from the start of the process, until an event loop or the supervisor can handle them. None is lost."""
 
-LINGER_SECONDS = 0.5
-"""How long a connection without a request is kept once the door is closed: one that was just accepted has its request
-under way."""
+NEW_CONNECTION_SECONDS = 0.5
+"""How long a shutdown keeps connections that have no request. One that was just accepted may have sent its first
+request, which is still on its way."""
 
-EMPTYING_SECONDS = 1.0
+BACKLOG_SECONDS = 1.0
 """Longest wait for the connections in the backlog to be accepted."""
 
-STEP_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 class Worker(uvicorn.Server):
-    """Serves `app` on a listener. With `parent`, the reading end of a pipe that the parent process holds open, it is
-    one of several: the parent closes the door, and says by a signal when the grace is over."""
+    """Serves `app` on a listening socket.
+
+    With `parent` it is one of several workers: `parent` is the reading end of a pipe that closes when the supervisor
+    ends. Then the supervisor stops new connections, and signals when the grace period is over.
+    """
 
     def __init__(self, app: FastAPI, settings: Settings, parent: int | None = None) -> None:
+        self.services: Services = app.state.services
         limits = ConnectionLimits(
             settings.max_connections, settings.keep_alive_seconds, settings.header_seconds,
-            app.state.services.metrics.turned_away,
+            self.services.metrics.record_refused_connection,
         )
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="uvloop",
-                http=connection_class(limits, app.state.pipeline.try_sync),
+                http=make_connection_class(limits, app.state.pipeline.try_sync),
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                access_log=False,  # it prints query strings, and keys travel there
+                access_log=False,  # it prints query strings, which may hold keys
                 server_header=False,
                 proxy_headers=bool(settings.trusted_proxies),
                 forwarded_allow_ips=list(settings.trusted_proxies),
                 timeout_keep_alive=settings.keep_alive_seconds,
             )
         )
-        self.app = app
-        self.app.state.services.readiness.settle = settle
+        self.services.readiness.before_ready = freeze_loaded_objects
         self.settings = settings
         self.parent = parent
-        self._closing_door: asyncio.Task[None] | None = None
+        self._stop_task: asyncio.Task[None] | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         try:
             super().run(sockets)
         finally:
-            gc.unfreeze()  # or what is frozen is torn down last, when modules that it needs are gone
+            gc.unfreeze()  # frozen objects are freed last, when modules that their finalizers need are gone
 
     # ------------------------------------------------------------ signals
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """In place of uvicorn's, which raise the signals again at the end: stopped by one is a good end."""
+        """Replaces uvicorn's, which raises the signal again at the end: here a stop by signal is a success."""
         loop = asyncio.get_running_loop()
         handlers: dict[int, Callable[[], None]] = {
-            signal.SIGTERM: self.terminate, GRACE_IS_OVER: self.close_door, signal.SIGINT: self.interrupt,
-            signal.SIGHUP: self.hang_up,
+            signal.SIGTERM: self.terminate, END_GRACE_SIGNAL: self.stop_accepting, signal.SIGINT: self.interrupt,
+            signal.SIGHUP: self.reload_settings,
         }
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, handlers)  # what came while it was made is delivered now
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, handlers)  # signals that came before are delivered now
         if self.parent is not None:
-            loop.add_reader(self.parent, self._orphaned)
+            loop.add_reader(self.parent, self._on_parent_exit)
         try:
             yield
         finally:
@@ -100,87 +106,86 @@ class Worker(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     def terminate(self) -> None:
-        """Begin to stop, or end the grace where it has begun."""
-        if self.app.state.services.readiness.draining:
-            self.close_door()
+        """Start the grace period or, when it has started, end it."""
+        if self.services.readiness.draining:
+            self.stop_accepting()
             return
         self._drain()
         if self.parent is None:
-            asyncio.get_running_loop().call_later(self.settings.grace_seconds, self.close_door)
+            asyncio.get_running_loop().call_later(self.settings.grace_seconds, self.stop_accepting)
 
     def interrupt(self) -> None:
-        if self.app.state.services.readiness.draining:
+        """Stop without a grace period or, when a stop has begun, at once."""
+        if self.services.readiness.draining:
             self.force_exit = True
         self._drain()
-        self.close_door()
+        self.stop_accepting()
 
-    def hang_up(self) -> None:
-        """Read keys and catalog again, in a thread: requests go on with what was until all of it is read."""
-        asyncio.get_running_loop().run_in_executor(None, self._reload)
-
-    def _reload(self) -> None:
-        self.app.state.services.reload()
+    def reload_settings(self) -> None:
+        """Read the keys and the catalog again, in a thread. Requests use the old ones until all is read."""
+        asyncio.get_running_loop().run_in_executor(None, self.services.reload)
 
     def _drain(self) -> None:
-        if not self.app.state.services.readiness.draining:
-            self.app.state.services.readiness.draining = True
+        if not self.services.readiness.draining:
+            self.services.readiness.draining = True
             LOG.info("stopping", extra={"fields": {"connections": len(self.server_state.connections)}})
 
-    def _orphaned(self) -> None:
+    def _on_parent_exit(self) -> None:
         if self.parent is not None:
             asyncio.get_running_loop().remove_reader(self.parent)
         self._drain()
-        self.close_door()
+        self.stop_accepting()
 
-    # ------------------------------------------------------------ stopping
+    # ------------------------------------------------------------ shutdown
 
-    def close_door(self) -> None:
-        """Take no new connections, and end when those that are there are served."""
-        if self._closing_door is None:
-            self._closing_door = asyncio.create_task(self._close_door())
+    def stop_accepting(self) -> None:
+        """Take no new connections. The server ends when the open ones have their responses."""
+        if self._stop_task is None:
+            self._stop_task = asyncio.create_task(self._stop_accepting())
 
-    async def _close_door(self) -> None:
+    async def _stop_accepting(self) -> None:
         if self.parent is None:
-            for listener in self._listeners():
-                refuse_new(listener)
+            for listener in self._list_listeners():
+                refuse_new_connections(listener)
                 await wait_until_accepted(listener)
         self.should_exit = True
 
-    def _listeners(self) -> Iterator[socket.socket]:
+    def _list_listeners(self) -> Iterator[socket.socket]:
         for server in self.servers:
             yield from cast("list[socket.socket]", server.sockets)
 
     async def on_tick(self, counter: int) -> bool:
+        """uvicorn calls this ten times a second."""
         if counter % 10 == 0:
-            self._check_connections()
+            self._check_deadlines()
         return await super().on_tick(counter)
 
-    def _check_connections(self) -> None:
+    def _check_deadlines(self) -> None:
         now = asyncio.get_running_loop().time()
-        for connection in self._connections():
+        for connection in self._list_connections():
             connection.check_deadline(now)
 
-    def _connections(self) -> list[Connection]:
+    def _list_connections(self) -> list[Connection]:
         return cast("list[Connection]", list(self.server_state.connections))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """In place of uvicorn's, which closes connections whose request is under way but has not been read."""
+        """Replaces uvicorn's, which closes connections that have sent a request which was not read yet."""
         self._drain()
         for server in self.servers:
             server.close()
         for listener in sockets or ():
             listener.close()
-        await self._let_finish()
+        await self._wait_for_connections()
         for task in list(self.server_state.tasks):
             task.cancel()
-        await asyncio.sleep(STEP_SECONDS)
-        for connection in self._connections():
+        await asyncio.sleep(POLL_SECONDS)
+        for connection in self._list_connections():
             connection.transport.close()
         if not self.force_exit:
             await self.lifespan.shutdown()
 
-    async def _let_finish(self) -> None:
-        """Until every connection is closed, or the time is over."""
+    async def _wait_for_connections(self) -> None:
+        """Until every connection is closed, or `shutdown_seconds` are over."""
         now = asyncio.get_running_loop().time
         began = now()
         while self.server_state.connections and not self.force_exit:
@@ -188,24 +193,24 @@ class Worker(uvicorn.Server):
                 left = len(self.server_state.tasks)
                 LOG.error("requests given up at the end", extra={"fields": {"requests": left}})
                 return
-            if now() - began >= LINGER_SECONDS:
-                for connection in self._connections():
+            if now() - began >= NEW_CONNECTION_SECONDS:
+                for connection in self._list_connections():
                     if connection.is_idle and not connection.transport.is_closing():
                         connection.transport.close()
-            self._check_connections()
-            await asyncio.sleep(STEP_SECONDS)
+            self._check_deadlines()
+            await asyncio.sleep(POLL_SECONDS)
 
 
-def settle() -> None:
-    """Leave what is loaded out of garbage collections from now on: it stays, and looking at all of it makes every
-    request wait for 40 ms (2-core machine, 2026-11)."""
+def freeze_loaded_objects() -> None:
+    """Keep the objects that are loaded now out of later garbage collections. They stay for good, and a collection
+    that looks at all of them makes every request wait for 40 ms (2-core machine, 2026-11)."""
     gc.collect()
     gc.freeze()
 
 
 async def wait_until_accepted(listener: socket.socket) -> None:
-    """Until nobody waits in the backlog; not for ever."""
-    for _ in range(round(EMPTYING_SECONDS / STEP_SECONDS)):
-        if not has_waiting(listener):
+    """Until the backlog is empty, at most BACKLOG_SECONDS."""
+    for _ in range(round(BACKLOG_SECONDS / POLL_SECONDS)):
+        if not has_pending_connections(listener):
             return
-        await asyncio.sleep(STEP_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)

@@ -1,1 +1,1 @@
-"""Making texts and conversations shorter, to at most N tokens."""
+"""Texts: truncating and splitting, trimming conversations, showing tokens and merges, training a small BPE."""

@@ -1,9 +1,9 @@
-"""Training a byte-pair encoding on a small corpus, every step shown, and encoding with what was learnt.
+"""Training a byte-pair encoding on a small corpus with every step shown, and encoding with what was learnt.
 
-A step merges the pair of neighbours that is counted most often. Counts, order and ties are those of a plain recount of
-the whole corpus before each step, found without one: all occurrences of a pair come into being in one step (the one
-that made its younger symbol) and only vanish afterwards, so both its count and its first place only ever get worse,
-and a heap whose stale entries are put back finds the best pair.
+A step merges the pair of neighbours that is most frequent. Counts, order and ties are the same as if the whole corpus
+were counted again before each step, but it is not. All occurrences of a pair are made in one step, the one that made
+its newer symbol, and later they can only disappear. So its count can only fall, and its first place only move back. The
+best pair is found with a heap, whose outdated entries are put back with their new values.
 """
 
 from __future__ import annotations
@@ -25,21 +25,24 @@ Stopped = Literal["merges", "no_pairs"]
 Pair = tuple[int, int]
 
 END_OF_WORD = "</w>"
-"""How the mark at a word's end is shown, at character level. The symbol is no text: a corpus may hold these letters."""
+"""How the mark at the end of a word is shown, at character level. The symbol is not this text, which a corpus may hold.
+"""
 
 UNKNOWN = -1
-"""The symbol of a character that the corpus never had; it merges with nothing."""
+"""The symbol of a character that is not in the corpus. It merges with nothing."""
 
 PRE_TOKEN: Mapping[Level, regex.Pattern[str]] = {
     "byte": regex.compile(r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+"),
     "character": regex.compile(r"\S+"),
 }
-"""Pre-tokens: an optional blank with letters, with one to three digits, or with symbols, and blanks; or words."""
+"""Pre-tokens. "byte": letters, one to three digits, or symbols, each with an optional blank in front, and blanks.
+"character": words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An entry of the vocabulary: its bytes, whether a word's end belongs to it, and the pair it was merged from."""
+    """An entry of the vocabulary: its bytes, whether it holds the end of a word, and the pair that it was merged from.
+    """
 
     spelled: bytes
     ends_word: bool = False
@@ -48,8 +51,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class TrainingStep:
-    """One merge. `pairs` are the best pairs with their counts before it, the chosen one first; `tied` says that another
-    pair had the same count; `tokens` is the length of the corpus after it."""
+    """One merge. `pairs` are the best pairs before it with their counts, the merged one first.
+
+    `tied` says that another pair had the same count. `tokens` is the length of the corpus after the merge.
+    """
 
     pair: Pair
     count: int
@@ -62,8 +67,10 @@ class TrainingStep:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What was learnt. `words` are the distinct pre-tokens in order of appearance with how often each stands there,
-    `tokens` is the length of the corpus before the first merge; ids are places in `vocabulary`."""
+    """What was learnt. `words` are the distinct pre-tokens in order of appearance, with the number of each.
+
+    `tokens` is the length of the corpus before the first merge. Ids are places in `vocabulary`.
+    """
 
     level: Level
     words: Mapping[str, int]
@@ -73,7 +80,7 @@ class Training:
     stopped: Stopped
 
     def encode(self, text: str) -> list[PreToken]:
-        """`text` by the merges that were learnt, earliest first; the id of an unknown character is None."""
+        """`text`, encoded with the merges in the order of learning. The id of an unknown character is None."""
         ranks = {step.pair: (rank, step.new) for rank, step in enumerate(self.steps)}
         alphabet = _Alphabet.of(self.level, self.vocabulary)
         words = PRE_TOKEN[self.level].finditer(text)
@@ -90,7 +97,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class _Alphabet:
-    """What a word is before anything is merged: the bytes, or the characters with a mark at the end."""
+    """The symbols of a word before anything is merged: its bytes, or its characters and a mark at the end."""
 
     level: Level
     ids: Mapping[str, int]
@@ -116,10 +123,10 @@ class _Alphabet:
 
 
 def train(corpus: str, merges: int, level: Level = "byte", ties: Ties = "first_counted", top: int = 20) -> Training:
-    """At most `merges` merges learnt from `corpus`, with the `top` pairs of each step. Pairs never cross pre-tokens.
+    """Learn at most `merges` merges from `corpus`, with the `top` pairs of each step. Pairs never cross pre-tokens.
 
-    Of pairs with the same count the one goes first that a recount meets first, or (`lowest_ids`, as Hugging Face's
-    trainer has it) the one of the lowest ids. Takes O(n log n) in the corpus and O(top log n) a step.
+    Of pairs with the same count the one is merged that comes first in the corpus, or with `lowest_ids` the one with the
+    lowest ids, as in Hugging Face's trainer. The time is O(n log n) in the corpus and O(top log n) a step.
     """
     words = Counter(found.group() for found in PRE_TOKEN[level].finditer(corpus))
     vocabulary = _base_vocabulary(level, words)
@@ -143,15 +150,18 @@ def train(corpus: str, merges: int, level: Level = "byte", ties: Ties = "first_c
 
 
 def _base_vocabulary(level: Level, words: Mapping[str, int]) -> list[Token]:
-    """The 256 bytes; or the characters by code point, then the mark."""
+    """The 256 bytes. Or the characters in the order of their code points, and the mark."""
     if level == "byte":
         return [Token(bytes([byte])) for byte in range(256)]
     return [*(Token(char.encode()) for char in sorted({char for word in words for char in word})), Token(b"", True)]
 
 
 class _Trainer:
-    """The distinct words one after the other as linked lists in one row of places. A symbol stands at the place it
-    begins at, so places never move and a pair's first place tells which of two pairs a recount meets first."""
+    """The distinct words as linked lists, one after the other in one sequence of places.
+
+    A symbol stands at the place at which it begins, so places never move. The first place of a pair tells which of two
+    pairs comes first in the corpus.
+    """
 
     def __init__(self, words: Sequence[tuple[list[int], int]], ties: Ties) -> None:
         self.ties = ties
@@ -170,7 +180,7 @@ class _Trainer:
         self.counts: dict[Pair, int] = {}
         self.places: dict[Pair, list[int]] = {}
         self.passed: dict[Pair, int] = {}
-        """How many of a pair's places are known to hold it no longer."""
+        """How many places of a pair, from the first on, are known to hold it no longer."""
         for place in range(len(self.symbols)):
             self.add(place)
         self.waiting = [entry for pair in self.counts for entry in self.entries(pair)]
@@ -199,7 +209,7 @@ class _Trainer:
                 del self.counts[pair]
 
     def entries(self, pair: Pair) -> Iterator[tuple[int, int, Pair]]:
-        """(minus the count, first place or 0, pair) as of now, if the pair still occurs."""
+        """The heap entry of a pair, if it still occurs: (minus its count, its first place or 0, pair)."""
         if pair not in self.counts:
             self.places.pop(pair, None)
             return
@@ -238,7 +248,7 @@ class _Trainer:
                 heappush(self.waiting, entry)
 
     def join_at(self, place: int, new: int) -> Iterator[Pair]:
-        """Merge the symbols at `place` and behind it; the pairs that came into being."""
+        """Merge the symbol at `place` with the next one. Yields the pairs that this makes."""
         before, gone = self.before[place], self.after[place]
         touched = [at for at in (before, place) if at >= 0]
         for at in (*touched, gone):

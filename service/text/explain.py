@@ -1,4 +1,5 @@
-"""How a text was cut into tokens: its pre-tokens, what they begin as, and every merge in its order."""
+"""Explaining how a text was cut into tokens: its pre-tokens, the symbols that they begin as, and each merge in order.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from service.text.tokens import Tokens, tokens_of
+from service.text.tokens import Tokens, locate_tokens
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.bpe import MergeTree, merge
 from service.tokenizers.merge_rules import Chunk, MergeRules, find_rules
@@ -19,7 +20,7 @@ Missing = Literal["tiling", "bundled", "not_reproduced"]
 
 @dataclass(frozen=True, slots=True)
 class OtherRule:
-    """What the same vocabulary gives under the other kind of rule; `tokens` are (id, bytes)."""
+    """What the same vocabulary gives with the other kind of merge rule. `tokens` are (id, bytes)."""
 
     rule: Literal["ranks", "merge_list"]
     same: bool
@@ -27,8 +28,8 @@ class OtherRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Spelled:
-    """A node with its bytes and its place, in bytes, in the pre-token."""
+class Node:
+    """A node of the merge tree of a pre-token: its bytes, and its place in the pre-token, in bytes."""
 
     id: int | None
     spelled: bytes
@@ -41,11 +42,12 @@ class Spelled:
 
 @dataclass(frozen=True, slots=True)
 class PreToken:
-    """A stretch that is merged by itself; `start` and `end` are characters of the text that was asked about.
+    """A piece of text that is merged by itself: characters `start` to `end` of the text that was given.
 
-    The first `leaves` of `nodes` are what merging begins with, the others the merges in their order (see MergeTree);
-    `tokens` are the nodes that are left in the end. `whole`: the engine found it in the vocabulary and merged nothing;
-    the merges lead to the same. `added`: it is an added token, matched before anything is merged.
+    The first `leaves` of `nodes` are the symbols that merging begins with. The other nodes are the merges in their
+    order (see MergeTree). `tokens` are the nodes that are left in the end. `whole` says that the engine found the
+    pre-token in the vocabulary and merged nothing; the merges lead to the same token. `added` says that it is an added
+    token, which is matched before anything is merged.
     """
 
     spelled: bytes
@@ -53,7 +55,7 @@ class PreToken:
     end: int
     added: bool
     leaves: int
-    nodes: tuple[Spelled, ...]
+    nodes: tuple[Node, ...]
     tokens: tuple[int, ...]
     whole: bool = False
     other_rule: OtherRule | None = None
@@ -65,7 +67,7 @@ class PreToken:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`pre_tokens` is None where there are no steps to show, and `missing` says why."""
+    """`pre_tokens` is None where there are no steps to show. Then `missing` says why."""
 
     algorithm: Algorithm
     tokens: Tokens
@@ -76,9 +78,10 @@ class Explanation:
 def explain(tokenizer: Tokenizer, text: str) -> Explanation:
     """How `tokenizer` cuts `text`, in O(n log n). Raises TokenizerUnavailable for damaged data.
 
-    The steps are made anew from the vocabulary's rules and shown only where they lead to the engine's very ids.
+    The steps are computed from the rules of the vocabulary. They are shown only where they lead to the same ids as the
+    engine.
     """
-    tokens = tokens_of(tokenizer, text)
+    tokens = locate_tokens(tokenizer, text)
     if not isinstance(tokenizer, VocabularyTokenizer):
         return Explanation("tiling", tokens, None, "tiling")
     rules = find_rules(tokenizer.name)
@@ -94,7 +97,7 @@ def explain(tokenizer: Tokenizer, text: str) -> Explanation:
 
 
 def _pre_tokens(rules: MergeRules, text: str) -> Iterator[PreToken]:
-    """Those of the normalised text, with their places in the text as it was given."""
+    """The pre-tokens of the normalized text, with their places in the text that was given."""
     normal = rules.normalize(text)
     places = align(text, normal, Normalizer(normalize=rules.normalize))
     at = 0
@@ -107,16 +110,16 @@ def _pre_tokens(rules: MergeRules, text: str) -> Iterator[PreToken]:
 def _explain_chunk(rules: MergeRules, chunk: Chunk, start: int, end: int) -> PreToken:
     if chunk.added is not None:
         token, spelled = chunk.added
-        node = Spelled(token, spelled, 0, len(spelled))
+        node = Node(token, spelled, 0, len(spelled))
         return PreToken(spelled, start, end, added=True, leaves=1, nodes=(node,), tokens=(0,))
     leaves = rules.leaves(chunk.text)
     tree = merge([symbol for symbol, _ in leaves], rules.rule)
     nodes, spelled = spell(tree, [piece for _, piece in leaves])
     tokens = tree.tokens
     whole = rules.find_whole(chunk.text)
-    if whole is not None and tree.symbols != (whole,):  # a token that no merges lead to
+    if whole is not None and tree.symbols != (whole,):  # no merges lead to this token
         tokens = (len(nodes),)
-        nodes = (*nodes, Spelled(whole, spelled, 0, len(spelled)))
+        nodes = (*nodes, Node(whole, spelled, 0, len(spelled)))
     other = _by_other_rule(rules, leaves, tree) if whole is None else None
     return PreToken(spelled, start, end, False, tree.leaves, nodes, tokens, whole is not None, other)
 
@@ -130,12 +133,12 @@ def _by_other_rule(rules: MergeRules, leaves: list[tuple[int, bytes]], tree: Mer
     return OtherRule(kind, False, tuple((other.nodes[n].symbol, nodes[n].spelled) for n in other.tokens))
 
 
-def spell(tree: MergeTree[int], pieces: list[bytes]) -> tuple[tuple[Spelled, ...], bytes]:
-    """The nodes with their bytes, and the bytes of the whole; `pieces` are those of the leaves."""
+def spell(tree: MergeTree[int], pieces: list[bytes]) -> tuple[tuple[Node, ...], bytes]:
+    """The nodes of a tree with their bytes, and the bytes of the whole. `pieces` are the bytes of the leaves."""
     edges = [0, *accumulate(map(len, pieces))]
     whole = b"".join(pieces)
     nodes = (
-        Spelled(
+        Node(
             node.symbol, whole[edges[node.first] : edges[node.end]], edges[node.first], edges[node.end],
             node.left, node.right, node.rank,
         )

@@ -1,4 +1,4 @@
-"""Where a text may be cut without breaking what a reader sees as one character (grapheme clusters of UAX #29)."""
+"""Finding where a text may be cut without breaking what readers see as one character (grapheme clusters of UAX #29)."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ _PLAIN = (
     r"\p{Thai}\p{Lao}\p{Han}\p{Hiragana}\p{Katakana}]]"
 )
 _ANCHOR = regex.compile(
-    # two characters that join with nothing, or a line end and such a character
+    # between two characters that never join, or between a line end and such a character
     r"(?<=[\p{GCB=Other}\p{GCB=LV}\p{GCB=LVT}\n])(?=[\p{GCB=Other}\p{GCB=LV}\p{GCB=LVT}\n\r])"
-    # a character that joins with nothing before it but a prefix: no emoji, no consonant of an Indic script
+    # before a character that joins with nothing before it but a prefix: no emoji, no consonant of an Indic script
     rf"|(?<=\P{{GCB=Prepend}})(?={_PLAIN})"
-    # any such character after a vowel sign: conjuncts are joined by other marks
+    # after a vowel sign, before any such character: conjuncts are joined by other marks
     r"|(?<=\p{GCB=SpacingMark})(?=\p{GCB=Other})"
-    # a syllable or a leading jamo after anything but a leading jamo
+    # before a Hangul syllable or a leading jamo, after anything but a leading jamo
     r"|(?<=[^\p{GCB=Prepend}\p{GCB=L}])(?=[\p{GCB=L}\p{GCB=LV}\p{GCB=LVT}])",
     regex.VERSION1 | regex.REVERSE,
 )
-"""Places that are boundaries whatever stands before: clusters are found from the nearest, not from the text's start."""
+"""Places that are boundaries whatever stands before them. Clusters are searched from the nearest of them, and not from
+the start of the text."""
 
 _CLUSTER = regex.compile(r"\X")
 
 _SLICE = 64
-"""Characters searched for clusters at a time. The trap: inside a run of flags the library looks back over the whole run
-for every match, which takes quadratic time on a text of flags (50,000 of them: minutes)."""
+"""Characters that are searched for clusters at a time. In a sequence of flags the library looks back over the whole
+sequence for each match, which takes quadratic time: minutes for 50,000 flags."""
 
 
 class Graphemes:
-    """The boundaries of `text` from `start` on, which is taken for one; found where asked for, each once.
+    """The boundaries of `text` from `start` on, which is taken for a boundary. Only those asked for are searched.
 
-    A search for a cut asks for places that draw together, so the clusters since the last anchor are remembered: texts
-    without anchors (flags, conjuncts) cost one pass, not one a question.
+    A search for a cut asks for places that lie closer and closer together, so the clusters since the last anchor are
+    remembered. A text without anchors (flags, conjuncts) is then searched once, and not once for each place.
     """
 
     def __init__(self, text: str, start: int = 0) -> None:
@@ -73,7 +74,7 @@ class Graphemes:
             slice_ = self._text[start : start + size]
             ends = [start + cluster.end() for cluster in _CLUSTER.finditer(slice_)]
             if start + len(slice_) < len(self._text):
-                ends.pop()  # the last may go on behind the slice
+                ends.pop()  # the last cluster may continue behind the slice
             known.extend(ends)
             size = _SLICE if ends else size * 2
         self._known = known

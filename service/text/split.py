@@ -15,27 +15,28 @@ from service.text.search import GUESSED_CHARS_PER_TOKEN, Count, find_longest
 SplitAt = Literal["character", "word", "sentence", "line", "paragraph"]
 
 MAX_PIECES = 100_000
-"""Most pieces of one split."""
+"""Pieces of one split."""
 
 MAX_REPEATS = 5
-"""How many times the text all pieces together may be: an overlap of four fifths. It bounds the work, too."""
+"""All pieces together may be this many times as long as the text, which is an overlap of four fifths. It also limits
+the work."""
 
 ALWAYS_ALLOWED_CHARACTERS = 1_000_000
-"""Of all pieces together, however often they repeat a short text."""
+"""All pieces together may always have this many characters, however often they repeat a short text."""
 
 _MAX_CHARS_PER_TOKEN = 1024
-"""No vocabulary has a longer token (the longest, runs of blanks, are 512 characters)."""
+"""No vocabulary has a longer token. The longest are blanks, 512 characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a text: characters `start` to `end`, `tokens` long."""
+    """A piece of a text: the characters from `start` to `end`, which are `tokens` tokens."""
 
     start: int
     end: int
     tokens: int
 
-_NATURAL: dict[SplitAt, regex.Pattern[str] | None] = {
+_SPLIT_POINTS: dict[SplitAt, regex.Pattern[str] | None] = {
     "character": None,
     "word": regex.compile(r"(?r)(?<=\s)(?=\S)"),
     "sentence": regex.compile(r"(?r)(?<=[.!?…。！？][\p{Pe}\p{Pf}\"']*\s+)(?=\S)|(?<=[。！？])"),
@@ -45,11 +46,12 @@ _NATURAL: dict[SplitAt, regex.Pattern[str] | None] = {
 
 
 def split(text: str, limit: int, count: Count, overlap: int = 0, at: SplitAt = "character") -> list[Piece]:
-    """`text` in pieces of at most `limit` tokens; each begins up to `overlap` tokens before the end of the last.
+    """`text` in pieces of at most `limit` tokens. Each begins up to `overlap` tokens before the end of the one before.
 
-    Pieces end on grapheme boundaries, at the last `at` in their second half where there is one. A single grapheme of
-    more than `limit` tokens is cut between its code points. Raises InvalidRequest where one code point takes more than
-    `limit`, TooLarge for more than MAX_PIECES, or where the overlap repeats the text more than MAX_REPEATS times.
+    A piece ends on a grapheme boundary: at the last `at` in its second half, where there is one. A single grapheme of
+    more than `limit` tokens is cut between code points. Raises InvalidRequest where one code point has more than
+    `limit` tokens, and TooLarge for more than MAX_PIECES or where the overlap repeats the text more than MAX_REPEATS
+    times.
     """
     if len(text) > limit * MAX_PIECES and count(text) > 2 * limit * MAX_PIECES:  # seen at once, not after seconds
         raise _too_many_pieces()
@@ -95,7 +97,7 @@ class _Splitter:
             start = self.overlap_start(piece) if self.overlap else end
 
     def piece(self, start: int, length: int) -> Piece:
-        """The longest piece from `start`, empty where one grapheme is too long; the search begins at `length`."""
+        """The longest piece from `start`, empty where one grapheme is too long. The search begins at `length`."""
         rest = len(self.text) - start
         if rest <= max(length, self.limit * GUESSED_CHARS_PER_TOKEN):
             tokens = self.count(self.text[start:])
@@ -111,8 +113,8 @@ class _Splitter:
         return self.natural(Piece(start, end_of(size), tokens))
 
     def natural(self, piece: Piece) -> Piece:
-        """`piece` up to its last `at`, or whole where it has none in its second half."""
-        pattern = _NATURAL[self.at]
+        """`piece` up to the last `at` in its second half. The whole piece where there is none."""
+        pattern = _SPLIT_POINTS[self.at]
         if pattern is None or piece.end == len(self.text):
             return piece
         found = pattern.search(self.text, piece.start + (piece.end - piece.start) // 2, piece.end + 1)
@@ -123,7 +125,7 @@ class _Splitter:
         return Piece(piece.start, end, tokens) if tokens <= self.limit and self.graphemes.before(end) == end else piece
 
     def parts(self, start: int) -> list[Piece]:
-        """The grapheme at `start` cut between code points."""
+        """The grapheme at `start`, cut between code points."""
         end = self.graphemes.after(start + 1)
         found: list[Piece] = []
         while start < end:
@@ -133,7 +135,7 @@ class _Splitter:
         return found
 
     def part(self, start: int, end: int, length: int) -> Piece:
-        """The longest part from `start` of a grapheme that ends at `end`; the search begins at `length`."""
+        """The longest part from `start` of a grapheme that ends at `end`. The search begins at `length`."""
         rest = self.text[start : min(end, start + self.limit * _MAX_CHARS_PER_TOKEN)]
         size, tokens = find_longest(len(rest) + 1, self.limit, lambda size: self.count(rest[:size]), length)
         if size == 0:
@@ -141,7 +143,7 @@ class _Splitter:
         return Piece(start, start + size, tokens)
 
     def overlap_start(self, piece: Piece) -> int:
-        """Where the last `overlap` tokens of a piece begin; its end where not one character fits."""
+        """Where the last `overlap` tokens of a piece begin. Its end where not one character fits."""
 
         def start_of(size: int) -> int:
             return min(piece.end, self.graphemes.after(piece.end - size))

@@ -1,4 +1,4 @@
-"""From bytes that arrive piece by piece to text, without ever showing half a character."""
+"""Decoding bytes that arrive piece by piece, without ever returning half a character."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import codecs
 
 
 class StreamDecoder:
-    """Decodes UTF-8 as it comes. What it returned, joined, is what decoding all bytes at once gives.
+    """Decodes UTF-8 piece by piece. The joined results equal the result of decoding all bytes at once.
 
-    Bytes that can begin no character become U+FFFD at once, as `bytes.decode("utf-8", "replace")` has it. `prefix`, one
-    character that a tokenizer puts in front of every text, is taken off where it is there.
+    Bytes that cannot begin a character become U+FFFD at once, as with `bytes.decode("utf-8", "replace")`. `prefix` is a
+    character that a tokenizer puts in front of every text. It is removed where it is there.
     """
 
     def __init__(self, prefix: str = "") -> None:
@@ -17,19 +17,19 @@ class StreamDecoder:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     @property
-    def held(self) -> bytes:
-        """The beginning of a character that is not complete yet, at most three bytes."""
+    def pending(self) -> bytes:
+        """The first bytes of a character that is not complete yet: at most three."""
         return self._decoder.getstate()[0]
 
     def feed(self, data: bytes) -> str:
         """The characters that `data` completes."""
-        return self._unprefixed(self._decoder.decode(data))
+        return self._remove_prefix(self._decoder.decode(data))
 
     def close(self) -> str:
-        """What is held becomes U+FFFD: nothing more will come."""
-        return self._unprefixed(self._decoder.decode(b"", final=True))
+        """End the text. Bytes that are still pending become U+FFFD."""
+        return self._remove_prefix(self._decoder.decode(b"", final=True))
 
-    def _unprefixed(self, text: str) -> str:
+    def _remove_prefix(self, text: str) -> str:
         if not text:
             return text
         prefix, self._prefix = self._prefix, ""

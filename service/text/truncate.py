@@ -15,7 +15,7 @@ CutFrom = Literal["end", "start", "middle"]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A text cut to size. `kept` are the (start, end) of what is left of the input, in characters."""
+    """A shortened text. `kept` are the (start, end) of what is left of the input, in characters."""
 
     text: str
     tokens: int
@@ -25,17 +25,17 @@ class Cut:
 
 
 def truncate(text: str, limit: int, count: Count, cut_from: CutFrom = "end", marker: str = "") -> Cut:
-    """`text` with as much as needed taken away at its end, start or middle, so that it counts at most `limit` tokens.
+    """`text` with at most `limit` tokens: as much as needed is removed at its end, start or middle.
 
-    `marker` stands where text was taken away and is counted in. What is kept of the text ends on grapheme boundaries
-    and cannot grow by one more character. Raises InvalidRequest where the marker alone is too long.
+    `marker` stands where text was removed, and is counted. What is kept ends on grapheme boundaries, and one more
+    character would not fit. Raises InvalidRequest where the marker alone is too long.
     """
     input_tokens = count(text)
     if input_tokens <= limit:
         return Cut(text, input_tokens, input_tokens, ((0, len(text)),), truncated=False)
     if marker and count(marker) > limit:
         raise InvalidRequest("marker alone takes more tokens than max_tokens allows.", field="marker")
-    keep = _KEEPING[cut_from]
+    keep = _KEEP[cut_from]
     graphemes = Graphemes(text)
 
     def render(length: int) -> str:
@@ -49,7 +49,8 @@ def truncate(text: str, limit: int, count: Count, cut_from: CutFrom = "end", mar
 
 
 def _keep_start(graphemes: Graphemes, whole: int, length: int) -> tuple[int, int]:
-    """(end of what is kept at the start, start of what is kept at the end) for about `length` characters in all."""
+    """The end of what is kept at the start, and the start of what is kept at the end: about `length` characters in all.
+    """
     return graphemes.before(length), whole
 
 
@@ -62,6 +63,6 @@ def _keep_both(graphemes: Graphemes, whole: int, length: int) -> tuple[int, int]
     return head, max(head, graphemes.after(whole - length // 2))
 
 
-_KEEPING: dict[CutFrom, Callable[[Graphemes, int, int], tuple[int, int]]] = {
+_KEEP: dict[CutFrom, Callable[[Graphemes, int, int], tuple[int, int]]] = {
     "end": _keep_start, "start": _keep_end, "middle": _keep_both,
 }

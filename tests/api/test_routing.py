@@ -190,6 +190,10 @@ async def test_head_is_answered_like_get_without_a_body(client: httpx.AsyncClien
         assert head.headers["content-length"] == whole.headers["content-length"]
 
 
+GEMINI = "/v1/models/gemini-2.5-flash:countTokens"
+"""GET would look for a model of this name. Allow names what the path is there for, as OpenAPI does."""
+
+
 @pytest.mark.parametrize("path", sorted(PATHS))
 async def test_a_method_that_a_path_does_not_take_is_a_405_that_names_all_it_takes(
     client: httpx.AsyncClient, path: str
@@ -198,7 +202,8 @@ async def test_a_method_that_a_path_does_not_take_is_a_405_that_names_all_it_tak
     for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"} - PATHS[path] - taken:
         answer = await client.request(method, path)
         assert answer.status_code == 405, (method, path)
-        assert set(answer.headers["allow"].split(", ")) == PATHS[path], (method, path)
+        allowed = {"POST"} if path == GEMINI else PATHS[path]
+        assert set(answer.headers["allow"].split(", ")) == allowed, (method, path)
 
 
 # ---------------------------------------------------------------- bodies of a ServiceRoute

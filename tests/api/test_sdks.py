@@ -137,7 +137,7 @@ def test_google_takes_a_whole_request_by_raw_http(live: LiveServer) -> None:
 
 def count(live: LiveServer, model: str, dialect: str, request: dict[str, Any], **more: Any) -> dict[str, Any]:
     body = {"model": model, "dialect": dialect, "request": request, **more}
-    answer = httpx.post(f"{live.url}/v1/countTokens", json=body, timeout=30)
+    answer = httpx.post(f"{live.url}/v1/countTokens", json=body, timeout=60)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     assert sum(found["details"].values()) == found["input_tokens"]

@@ -7,13 +7,13 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import PHONE, Visit
 
 pytestmark = pytest.mark.browser
 
 
 def focused(page: Page) -> str:
-    """Role or tag, and name, of what has the focus."""
+    """Role or tag, and name, of the element that has the focus."""
     return str(page.evaluate(
         "() => { const e = document.activeElement; return `${e.getAttribute('role') ?? e.tagName.toLowerCase()}: "
         "${e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent.slice(0, 40)}`; }"
@@ -21,7 +21,7 @@ def focused(page: Page) -> str:
 
 
 def tab_to(page: Page, wanted: str, most: int = 60) -> None:
-    """Press Tab until what is wanted has the focus."""
+    """Press Tab until this element has the focus."""
     seen = []
     for _ in range(most):
         page.keyboard.press("Tab")
@@ -55,6 +55,14 @@ def test_tabs_are_changed_by_arrows_and_hold_one_stop(visit: Visit) -> None:
     assert focused(page) == "tab: Tokens"
     page.keyboard.press("Home")
     assert page.url.endswith("#tokens")
+
+
+def test_the_open_tab_is_in_view_on_a_narrow_screen(visit: Visit) -> None:
+    page = visit("dashboard", viewport=PHONE)
+    expect(page.get_by_role("tab", name="Dashboard")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("scrollY") == 0
+    page.keyboard.press("Tab")
+    assert focused(page) == "a: Skip to the content"
 
 
 def test_a_text_is_written_and_its_tokens_walked_through(visit: Visit) -> None:

@@ -28,7 +28,7 @@ NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that moves only when told to."""
+    """A clock that only moves when it is set."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.now = now
@@ -136,7 +136,7 @@ def test_counting_touches_no_budget() -> None:
 
 @dataclass
 class Row:
-    """A lease in the slow twin's book."""
+    """A lease of the slow twin."""
 
     lease_id: str
     amount: int

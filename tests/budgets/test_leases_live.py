@@ -26,21 +26,23 @@ def test_budgets_that_wait_for_redis_hold_no_thread_that_counts(tmp_path: Path) 
     text = {"model": "gpt-4o", "text": "A text that is counted in a thread. " * 10_000}
     with redis_server() as redis, FaultyProxy(redis.port) as proxy, running_server(
         redis_url=proxy.url, cache_secret="s" * 32, budgets_file=budgets, threads=1, warm="o200k_base"
-    ) as server, httpx.Client(base_url=server.url, timeout=30) as client, ThreadPoolExecutor(3) as pool:
+    ) as server, httpx.Client(base_url=server.url, timeout=60) as client, ThreadPoolExecutor(3) as pool:
 
         def reserve() -> int:
-            return httpx.post(f"{server.url}/v1/budgets/team/reserve", json={"tokens": 1}, timeout=30).status_code
+            return httpx.post(f"{server.url}/v1/budgets/team/reserve", json={"tokens": 1}, timeout=60).status_code
 
-        until(lambda: {reserve() for _ in range(3)} == {200})
+        def is_counted_while_they_wait(number: int) -> bool:
+            until(lambda: {reserve() for _ in range(3)} == {200})
+            proxy.fault = "hang"
+            waiting = [pool.submit(reserve) for _ in range(3)]
+            time.sleep(0.3)  # for them to have begun
+            client.post("/v1/countTokens", json={**text, "text": f"{number} {text['text']}"}).raise_for_status()
+            still_wait = any(not call.done() for call in waiting)
+            assert {call.result() for call in waiting} == {503}
+            proxy.fault = "none"
+            return still_wait
+
         client.post("/v1/countTokens", json=text).raise_for_status()
-        proxy.fault = "hang"
-        waiting = [pool.submit(reserve) for _ in range(3)]
-        time.sleep(0.3)  # for them to have begun
-        began = time.monotonic()
-        client.post("/v1/countTokens", json={**text, "text": f"Another one. {text['text']}"}).raise_for_status()
-        took, still = time.monotonic() - began, [call for call in waiting if not call.done()]
-        assert {call.result() for call in waiting} == {503}
-        proxy.fault = "none"
-        assert still, "the budgets did not wait"
-        assert took < 1.0  # they wait for two seconds
+        # They wait for two seconds. On a busy machine a count may take longer than that, but not five times.
+        assert any(is_counted_while_they_wait(number) for number in range(5))
         until(lambda: reserve() == 200)

@@ -38,7 +38,7 @@ def socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     command = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not path.exists():
             assert time.monotonic() < deadline, "redis-server did not start"
             time.sleep(0.01)
@@ -148,7 +148,7 @@ def test_expired_lease_is_given_back_and_charged_late(socket: Path) -> None:
     leases, brief = _leases(socket), Budget("brief", "tokens", 100, "total", lease_seconds=1)
     lease_id = _id(leases.reserve(brief, 100))
     assert not leases.reserve(brief, 1).granted
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while leases.state(brief).reserved and time.monotonic() < deadline:
         time.sleep(0.05)
     assert leases.reserve(brief, 40).granted
@@ -199,7 +199,7 @@ def test_redis_that_fails_is_left_alone_for_a_while_and_found_again(socket: Path
             leases.state(TOKENS)
     assert asked == 1
     down = False
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while read_reserved(leases) is None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert [leases.reserve(TOKENS, 1).state.reserved for _ in range(3)] == [1, 2, 3]  # and not one at a time any more

@@ -1,4 +1,4 @@
-"""What is packed is unpacked, and anything else is nothing."""
+"""Packed counts can be unpacked. Anything else is a miss."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_any_changed_byte_is_noticed(values: tuple[int, ...], data: st.DataObjec
 
 
 @given(st.one_of(st.binary(max_size=60), st.text(), st.integers(), st.none()))
-def test_garbage_is_nothing(value: object) -> None:
+def test_garbage_is_a_miss(value: object) -> None:
     assert unpack(KEY, value, SECRET) is None
 
 

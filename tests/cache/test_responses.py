@@ -1,4 +1,4 @@
-"""Whole answers are given again within their minute, and never to another question."""
+"""Whole responses are used again within their minute, and never for another request."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Events:
     def __init__(self) -> None:
         self.lookups: Counter[str] = Counter()
 
-    def looked_up(self, tier: str, outcome: str, number: int = 1) -> None:
+    def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None:
         assert tier == "request"
         self.lookups[outcome] += number
 
-    def tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
+    def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None: ...
 
-    def redis_written(self, outcome: str, number: int) -> None: ...
+    def record_redis_write(self, outcome: str, number: int) -> None: ...
 
 
 class Clock:
@@ -83,7 +83,7 @@ def test_parts_of_a_key_do_not_run_together() -> None:
     assert cache.key(b"ab", b"c") in keys
 
 
-async def test_those_who_come_meanwhile_wait_for_the_same_answer() -> None:
+async def test_requests_that_come_meanwhile_wait_for_the_same_response() -> None:
     cache, _, _ = open_cache()
     calls, go_on = 0, asyncio.Event()
 
@@ -119,7 +119,7 @@ async def test_a_failure_is_shared_and_not_kept() -> None:
     assert await cache.share(b"k", work) == ("answer", True)
 
 
-def test_only_what_looks_like_something_that_came_before_is_looked_for() -> None:
+def test_only_bodies_that_may_have_been_seen_are_looked_up() -> None:
     cache, _, clock = open_cache()
     body = bytes(range(256)) * 500
     assert not cache.may_have_seen(b"/a", body)

@@ -1,4 +1,4 @@
-"""Redis is asked where counting costs more than asking, and never where all others would wait."""
+"""Redis is asked when counting takes longer than asking, and never on the event loop."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Remote:
     def __init__(self, up: bool = True, round_trip: float | None = 0.001) -> None:
         self.up = up
         self.round_trip_seconds = round_trip
-        self.held: dict[bytes, Counts] = {}
+        self.entries: dict[bytes, Counts] = {}
 
     def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Counts]:
-        return {key: self.held[key] for key in keys if key in self.held}
+        return {key: self.entries[key] for key in keys if key in self.entries}
 
     def put(self, key: bytes, counts: Counts) -> None:
-        self.held[key] = counts
+        self.entries[key] = counts
 
 
 @pytest.mark.parametrize(("remote", "when", "seconds", "asked"), [
@@ -38,7 +38,7 @@ def test_when_it_is_asked_and_written(remote: Remote | None, when: AskWhen, seco
     assert cache.would_ask(seconds) is asked
     cache.put(b"k", (1,), seconds)
     assert cache.get(b"k") == (1,)
-    assert (remote is not None and b"k" in remote.held) is asked
+    assert (remote is not None and b"k" in remote.entries) is asked
 
 
 async def test_on_the_event_loop_nobody_waits() -> None:
@@ -49,7 +49,7 @@ async def test_on_the_event_loop_nobody_waits() -> None:
 
 def test_what_was_found_is_known_here_from_then_on() -> None:
     remote = Remote()
-    remote.held[b"k"] = (7, 8)
+    remote.entries[b"k"] = (7, 8)
     cache = TieredCache(MemoryCache(10_000), remote)
     assert not cache.has(b"k")
     assert cache.ask([b"k", b"j"]) == {b"k": (7, 8)}

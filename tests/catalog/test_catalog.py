@@ -1,4 +1,4 @@
-"""The catalog: 300 spellings, hostile names, who prices what, near matches."""
+"""The catalog: 300 spellings, hostile names, who prices what, suggestions."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_hostile_name_matches_nothing(ref: str) -> None:
     assert caught.value.field == "model"
     assert len(ref) < 8 or ref not in caught.value.message
     assert "tokenizer" in caught.value.message or "base model" in caught.value.message
-    for near in caught.value.suggestions:
-        assert resolve(near)
+    for suggestion in caught.value.suggestions:
+        assert resolve(suggestion)
 
 
 @pytest.mark.parametrize(
@@ -112,25 +112,25 @@ def test_rows_take_no_long_time_on_long_names() -> None:
         "gpt-4", "gpt-4o", "gpt-5", "claude-opus-4", "gemini-2.5", "llama-3", "o3", "qwen3", "us.", "a/", "-v1:0", ":x",
         "-2024-01-01", "-preview", "-1106", "azure/us/", "-mini", "ft:", "@",
     ]
-    started = time.perf_counter()
+    started = time.process_time()
     for head in seeds:
         for tail in seeds:
             name = (head + tail * MAX_NAME)[:MAX_NAME]
             for hostile in (name, name[:-1] + "!"):
                 with contextlib.suppress(UnknownModel):
                     resolve(hostile)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
-@pytest.mark.parametrize(("ref", "near"), [
+@pytest.mark.parametrize(("ref", "suggestion"), [
     ("gtp-4o", "gpt-4o"), ("gpt4o", "gpt-4o"), ("claude-sonet-4-5", "claude-sonnet-4-5"),
     ("gemni-2.5-flash", "gemini-2.5-flash"), ("cluade-opus-4-8", "claude-opus-4-8"),
     ("openai/gtp-4o-mini", "gpt-4o-mini"),
 ])
-def test_near_names_come_first(ref: str, near: str) -> None:
+def test_the_closest_names_are_suggested_first(ref: str, suggestion: str) -> None:
     with pytest.raises(UnknownModel) as caught:
         resolve(ref)
-    assert near in caught.value.suggestions[:2]
+    assert suggestion in caught.value.suggestions[:2]
 
 
 @pytest.mark.parametrize("ref", ["grok-4", "x-ai/grok-4.7", "amazon.nova-pro-v1:0"])

@@ -1,4 +1,4 @@
-"""A user's catalog file: aliases, own models, changed limits and prices; taken whole or not at all."""
+"""The operator's catalog file: aliases, own models, changed limits and prices. It is used as a whole or not at all."""
 
 from __future__ import annotations
 

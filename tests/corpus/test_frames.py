@@ -14,7 +14,7 @@ from service.corpus import frames
 from service.corpus.frames import COLUMNS, SPARK_COLUMNS, count_frame, count_frames, count_table
 from service.counting.counter import Counter
 from service.errors import InvalidRequest, TokenizerUnavailable, UnknownModel
-from service.pricing.prices import plain
+from service.pricing.prices import format_decimal
 from service.types import CountRequest
 from tests.support.texts import odd_texts, unhurried
 
@@ -26,7 +26,7 @@ def expected(text: str) -> dict[str, Any]:
     assert count.cost is not None
     return NOTHING | {
         "input_tokens": count.input_tokens, "method": count.method, "low": count.low, "high": count.high,
-        "cost_usd": plain(count.cost.usd),
+        "cost_usd": format_decimal(count.cost.usd),
     }
 
 

@@ -22,22 +22,29 @@ from service.corpus.stops import Stopped, Stops
 from tests.corpus.test_kill import COMMAND, all_end, children_of, environment, make_corpus, rows_of, size
 
 SMALL_STEPS = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import sys, time
 from service.corpus import batches, journal, run
-batches.CHUNK_BYTES, journal.SHARE, run.ALONE_BYTES = 4000, 1e9, 0
+batches.CHUNK_BYTES, journal.CHECKPOINT_SHARE, run.ALONE_BYTES = 4000, 1e9, 0
+pause, write = float(sys.argv.pop(1)), journal.Journal.write
+
+def write_slowly(*arguments):
+    time.sleep(pause)
+    write(*arguments)
+
+journal.Journal.write = write_slowly
 from service.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
-"""The command, in small batches and with no checkpoint of its own: what goes on was saved by the stop."""
+"""The command, in small batches and with no checkpoint of its own: what goes on was saved by the stop. It rests for so
+many seconds before each batch: then it is not done before it can be stopped, however busy the machine is."""
 
 SAID = re.compile(r"tallystick: stopped after (\d+) records; --resume goes on\.\n")
 
 
-def start(folder: Path, workers: str) -> subprocess.Popen[str]:
+def start(folder: Path, workers: str, pause: float = 0) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", SMALL_STEPS, *COMMAND, "out.jsonl", "--workers", workers], cwd=folder, text=True,
-        env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        [sys.executable, "-c", SMALL_STEPS, str(pause), *COMMAND, "out.jsonl", "--workers", workers], cwd=folder,
+        text=True, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     )
 
 
@@ -52,26 +59,26 @@ def to_all(process: int, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("workers", "number", "send"),
+    ("workers", "number", "send", "times"),
     [
-        ("1", signal.SIGINT, to_one), ("1", signal.SIGTERM, to_all), ("2", signal.SIGINT, to_all),
-        ("2", signal.SIGTERM, to_one), ("2", signal.SIGTERM, to_all),
+        ("1", signal.SIGINT, to_one, 2), ("2", signal.SIGINT, to_all, 1), ("2", signal.SIGTERM, to_one, 1),
+        ("2", signal.SIGTERM, to_all, 1),
     ],
 )
 def test_a_run_that_is_told_to_stop_keeps_what_is_whole(
-    tmp_path: Path, workers: str, number: signal.Signals, send: Callable[[int, int], None]
+    tmp_path: Path, workers: str, number: signal.Signals, send: Callable[[int, int], None], times: int
 ) -> None:
-    expected = make_corpus(tmp_path, 30_000)
+    expected = make_corpus(tmp_path, 6_000)
     part, summary = tmp_path / "out.jsonl.part", tmp_path / "out.jsonl.summary.json"
     kept = 0
-    for _ in range(2):
+    for _ in range(times):
         before = size(part)
-        running = start(tmp_path, workers)
+        running = start(tmp_path, workers, pause=0.05)
         while running.poll() is None and size(part) <= before + 100_000:
-            time.sleep(0.001)
+            time.sleep(0.01)
         children = children_of(running.pid)
         send(running.pid, number)
-        _, err = running.communicate(timeout=30)
+        _, err = running.communicate(timeout=60)
         assert running.returncode == 128 + number, err
         said = SAID.fullmatch(err)
         assert said, err
@@ -81,7 +88,7 @@ def test_a_run_that_is_told_to_stop_keeps_what_is_whole(
         assert (told["records"], told["length"]) == (kept, size(part))
         assert rows_of(part) == expected[:kept]
         assert all_end(children)
-    done = start(tmp_path, workers)
+    done = start(tmp_path, "1")
     _, err = done.communicate(timeout=60)
     assert done.returncode == 1, err  # the records that are no JSON
     assert rows_of(tmp_path / "out.jsonl") == expected
@@ -136,7 +143,7 @@ def test_what_takes_long_to_read_does_not_hold_it_up() -> None:
 
 
 def test_a_second_signal_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stops, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(stops, "SECOND_SIGNAL_SECONDS", 0)
     with Stops() as asked:
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt) as raised:

@@ -1,4 +1,4 @@
-"""What a count may claim."""
+"""The method and the error band of a count."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_an_unseen_class_is_an_estimate() -> None:
 
 
 def test_the_committed_table_keeps_its_promises() -> None:
-    for (rules, feature), trust in accuracy.class_table().items():
+    for (rules, feature), trust in accuracy.read_class_table().items():
         assert feature in (*FEATURES, "content"), (rules, feature)
         assert trust.low <= 0 <= trust.high
         if trust.method == "exact":

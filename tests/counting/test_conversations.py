@@ -1,4 +1,4 @@
-"""A conversation that was counted before, but for its newest messages, counts as it does by the long way."""
+"""A known conversation with new messages gets the same count as on the slow path."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=6).map("".join)
 
 
 def anthropic_turns(draw: st.DrawFn, index: int) -> list[Json]:
-    """One question and what came of it."""
+    """One question, the calls and results that follow, and the answer."""
     said: list[Json] = [{"role": "user", "content": draw(TEXTS)}]
     for loop in range(draw(st.integers(0, 2))):
         ids = [f"c{index}_{loop}_{i}" for i in range(draw(st.integers(1, 2)))]
@@ -113,7 +113,7 @@ TURNS = {"anthropic": anthropic_turns, "native": chat_turns, "responses": respon
 
 
 def rest_of(kind: str, draw: st.DrawFn) -> dict[str, Json]:
-    """All that stands beside the messages."""
+    """The fields of a body besides its messages."""
     about = draw(TEXTS)
     rest: dict[str, Json] = {"metadata": {"messages": [{"role": "user", "content": "no message"}]}}
     if kind == "anthropic":
@@ -145,7 +145,7 @@ def rest_of(kind: str, draw: st.DrawFn) -> dict[str, Json]:
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[str, str, Any, list[Json], list[list[Json]]]:
-    """An endpoint, a model, how a body is made of messages, those of the first body, and what each later one adds."""
+    """(endpoint, model, function from messages to body, messages of the first body, what each later body adds)."""
     kind, model = draw(st.sampled_from(tuple(ENDPOINTS))), draw(st.sampled_from(MODELS))
     rest, field, turns = rest_of(kind, draw), FIELDS[kind], TURNS[kind]
     first: list[Json] = []
@@ -169,7 +169,7 @@ def conversations(draw: st.DrawFn) -> tuple[str, str, Any, list[Json], list[list
 
 
 class Twin:
-    """The short way, if there is one, beside the long one."""
+    """Counts each body on the fast path, if it has one, and on the slow path."""
 
     def __init__(self, kind: str, model: str) -> None:
         self.endpoint = ENDPOINTS[kind]
@@ -195,7 +195,7 @@ class Twin:
 
 
 def alike(count: TokenCount) -> Any:
-    """Doubts that come to the same are the same."""
+    """Doubts with the same sum are equal."""
     doubts = sum(doubt.low for doubt in count.doubts), sum(doubt.high for doubt in count.doubts)
     return replace(count, doubts=()), doubts, list(count.details.items())
 
@@ -212,7 +212,7 @@ def test_what_was_counted_before_and_what_is_new_add_up(case: Any) -> None:
 
 
 def agent(kind: str, model: str, questions: int, tail: bool) -> bytes:
-    """A conversation as agents have it."""
+    """The conversation of a coding agent."""
     messages: list[Json] = []
     for i in range(questions):
         messages.append({"role": "user", "content": f"Question {i}: where is it?"})
@@ -266,7 +266,7 @@ async def test_answers_equal_those_of_a_service_that_never_saw_the_conversation(
     ({"role": "nobody", "content": "x"}, "messages[41].role"),
     ({"role": "user", "text": "x"}, "messages[41].content"),
 ])
-async def test_what_is_wrong_with_a_new_message_is_told_from_the_beginning_of_the_list(
+async def test_an_error_in_a_new_message_names_its_place_in_the_whole_list(
     change: Json, field: str
 ) -> None:
     body = json.loads(agent("anthropic", "claude-sonnet-4-5", 10, False))
@@ -287,7 +287,7 @@ async def test_what_is_wrong_with_a_new_message_is_told_from_the_beginning_of_th
     [{"role": "user", "content": "And?"}, {"role": "assistant", "content": [{"type": "refusal", "refusal": "x"}]}],
     [{"role": "user", "content": [{"type": "text", "text": "And?"}, {"type": "image_url", "image_url": "x"}]}],
 ])
-def test_what_is_new_may_tell_of_another_dialect(model: str, more: list[Json]) -> None:
+def test_new_messages_may_be_in_another_dialect(model: str, more: list[Json]) -> None:
     twin = Twin("native", model)
     said = [{"role": "user", "content": FILLER}, {"role": "assistant", "content": "Yes."}]
     for added in ([{"role": "user", "content": "And?"}], more):
@@ -304,7 +304,7 @@ def test_what_is_new_may_tell_of_another_dialect(model: str, more: list[Json]) -
         {"type": "tool_result", "tool_use_id": "c", "content": "here"}, {"type": "text", "text": "It is here."},
     ]},
 ])
-def test_a_seam_is_where_a_turn_ends_whoever_said_what_stands_before(model: str, last: Json) -> None:
+def test_a_split_point_is_where_a_turn_ends(model: str, last: Json) -> None:
     twin = Twin("anthropic", model)
     call = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
     said = [{"role": "user", "content": FILLER}, {"role": "assistant", "content": [call]}, last]
@@ -336,7 +336,7 @@ def nested(levels: int) -> Json:
 
 
 def histories() -> Iterator[tuple[str, Json, Json]]:
-    """A path, a body that is sent there before, and one that is sent after it."""
+    """(path, a body that is sent first, a body that is sent after it)."""
     for path, rest, field in ((MESSAGES, CLAUDE, "messages"), (LITELLM, GPT, "messages"), (RESPONSES, GPT, "input")):
         for wrapper in WRAPPERS:  # a list beside the one that is counted
             asked = {**rest, field: ASKED}
@@ -345,7 +345,7 @@ def histories() -> Iterator[tuple[str, Json, Json]]:
         one, other = ({wrapper: {"contents": IN_PARTS}, "contents": last} for last in (IN_PARTS, MORE_PARTS))
         yield GEMINI, one, other
         yield NATIVE, {**FLASH, "request": one}, {**FLASH, "request": other}
-    for model, said in (  # a dialect that was told by messages which are no longer there
+    for model, said in (  # the messages that showed the dialect are no longer there
         (GPT, [{"role": "assistant", "content": CALLED}, {"role": "user", "content": ANSWERED}]),
         (CLAUDE, [{"role": "assistant", "content": None, "tool_calls": CALLS},
                   {"role": "tool", "tool_call_id": "c", "content": "x"}]),
@@ -387,7 +387,7 @@ async def test_a_path_with_a_question_mark_is_no_query() -> None:
         assert (await client.post(f"{GEMINI}%3FZ:countTokens", content=body)).status_code == 404
 
 
-def test_however_many_doubts_there_are_one_is_kept() -> None:
+def test_many_doubts_are_kept_as_one() -> None:
     twin = Twin("responses", "gpt-5")
     said: list[Json] = [{"role": "user", "content": FILLER}]
     for i in range(300):
@@ -400,7 +400,7 @@ def test_however_many_doubts_there_are_one_is_kept() -> None:
     assert [len(entry.request.prefix.doubts) for entry in twin.conversation_cache._entries.values()] == [1]
 
 
-def test_of_a_text_nothing_is_kept() -> None:
+def test_no_text_is_kept() -> None:
     conversation_cache = ConversationCache(COUNTER.count)
     body = agent("anthropic", "claude-sonnet-4-5", 3, True).replace(b"drawer", b"hunter2")
     value, _ = read_json(body)
@@ -417,7 +417,7 @@ def test_of_a_text_nothing_is_kept() -> None:
     lambda body: body[:-1] + b', "x": 1}',
     lambda body: body[:-1] + b" }",
 ])
-def test_another_byte_before_the_newest_messages_or_behind_them_is_another_conversation(change: Any) -> None:
+def test_a_changed_byte_outside_the_new_messages_is_another_conversation(change: Any) -> None:
     conversation_cache = ConversationCache(COUNTER.count)
     body = agent("anthropic", "claude-sonnet-4-5", 3, False)
     value, _ = read_json(body)
@@ -430,7 +430,7 @@ def test_another_byte_before_the_newest_messages_or_behind_them_is_another_conve
 
 
 def test_lists_that_end_elsewhere_are_not_taken_for_messages() -> None:
-    """What stands behind the messages ends like what stood there before, but another list is what ends so."""
+    """The bytes behind the new messages are the same as before, but they end another list."""
     conversation_cache = ConversationCache(COUNTER.count)
     body = json.dumps({
         "model": "gpt-4o", "messages": [{"role": "user", "content": FILLER}, {"role": "assistant", "content": "Yes."},
@@ -448,7 +448,7 @@ def test_lists_that_end_elsewhere_are_not_taken_for_messages() -> None:
     assert conversation_cache.find(b"/", other) is None
 
 
-def test_where_others_are_to_find_it_a_conversation_is_counted_whole_now_and_then() -> None:
+def test_with_a_shared_cache_a_conversation_is_counted_whole_now_and_then() -> None:
     alone, shared = ConversationCache(COUNTER.count), ConversationCache(COUNTER.count, shared=True)
     found = {alone: 0, shared: 0}
     for conversation_cache in found:
@@ -467,7 +467,7 @@ def test_where_others_are_to_find_it_a_conversation_is_counted_whole_now_and_the
 
 
 @pytest.mark.parametrize("most", [0, 3])
-def test_no_more_is_kept_than_there_may_be(most: int) -> None:
+def test_the_number_of_entries_is_bounded(most: int) -> None:
     conversation_cache = ConversationCache(COUNTER.count, most * ENTRY_BYTES)
     bodies = [agent("anthropic", "claude-sonnet-4-5", questions, True) for questions in range(1, 8)]
     for body in bodies:

@@ -1,4 +1,4 @@
-"""The main feature decides which measured accuracy an answer quotes."""
+"""The main feature decides which measured accuracy applies to a count."""
 
 from __future__ import annotations
 

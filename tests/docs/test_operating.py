@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import PARTS
-from benchmarks.figures import FIGURES, UNKNOWN, table
+from benchmarks.figures import FIGURES, UNKNOWN, make_table
 from service import __version__
-from service.observability.metrics import Metrics, error_codes
+from service.observability.metric_rows import error_codes
+from service.observability.metrics import Metrics
 from service.settings import Settings
 from tests.support import markdown
 from tests.support.live import ROOT
@@ -55,7 +56,7 @@ def test_a_message_is_written_somewhere_in_the_source() -> None:
 
 def test_figures_are_those_that_were_printed_last() -> None:
     results = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
-    lines = "".join(table(results))
+    lines = "".join(make_table(results))
     assert lines in (ROOT / "docs" / "operating.md").read_text("utf-8")
     assert UNKNOWN not in lines
     assert {(figure.part, figure.title) for figure in FIGURES} <= PARTS.items()

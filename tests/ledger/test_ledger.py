@@ -39,10 +39,10 @@ class Events:
         self.outcomes: Counter[str] = Counter()
         self.drift: list[tuple[str, int, int]] = []
 
-    def ledger(self, outcome: str, number: int) -> None:
+    def record_ledger_rows(self, outcome: str, number: int) -> None:
         self.outcomes[outcome] += number
 
-    def drifted(self, family: str, counted: int, billed: int) -> None:
+    def record_drift(self, family: str, counted: int, billed: int) -> None:
         self.drift.append((family, counted, billed))
 
 
@@ -174,7 +174,7 @@ def test_bands_of_drift(counted: int, billed: int, band: str) -> None:
 
 
 class BadStore:
-    """Fails as often as told, before or after it did what it was asked."""
+    """A store that fails a given number of times, before or after it added the batch."""
 
     where = "redis"
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.media import documents, pdf_text
-from service.media.allowance import file_allowance
 from service.media.documents import Page, Pdf, decode_text, file_text, read_pdf
+from service.media.time_limit import limit_file_time
 from service.types import Media
 from tests.media.media_files import docx, pdf, pdf_of, zipped
 
@@ -159,10 +159,10 @@ def test_caps_on_pages_and_text(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_file_is_read_when_the_time_of_the_request_is_spent() -> None:
-    with file_allowance(0.0):
+    with limit_file_time(0.0):
         assert read_pdf(pdf((*LETTER, "Hello, world!"))) is None
         assert file_text(file(docx("Hello"))) is None
-    with file_allowance():
+    with limit_file_time():
         assert texts(read_pdf(pdf((*LETTER, "Hello, world!")))) == ["Hello, world!"]
         assert file_text(file(docx("Hello"))) == "Hello"
 
@@ -175,7 +175,7 @@ def test_pages_after_the_time_is_spent_have_no_text() -> None:
     data = pdf_of([
         b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [%b] /Count 40 >>" % kids, content, *[page] * 40,
     ])
-    with file_allowance(0.5):
+    with limit_file_time(0.5):
         read = read_pdf(data)
     assert read is not None
     assert not read.complete

@@ -13,7 +13,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from service.api.context import RequestContext
 from service.observability import multiprocess
-from service.observability.metrics import MAX_MODELS, Metrics, error_codes
+from service.observability.metric_rows import MAX_MODELS, error_codes
+from service.observability.metrics import Metrics
 from service.types import InputCost, TokenCount
 from tests.support.web import client_of, make_app
 
@@ -64,7 +65,7 @@ async def test_tokens_and_cost_are_by_canonical_model() -> None:
 def test_what_has_no_price_is_told_apart() -> None:
     metrics = Metrics()
     cost = InputCost(usd=Decimal("0.5"), price_status="known", prices_version="1")
-    metrics.counted([count_of(5, cost=cost), count_of(7), count_of(11)])
+    metrics.record_counts([count_of(5, cost=cost), count_of(7), count_of(11)])
     labels = {"provider": "openai", "model": "gpt-4o"}
     assert read(metrics.registry, "cost_usd_total", **labels) == 0.5
     assert read(metrics.registry, "unpriced_tokens_total", **labels) == 18
@@ -74,9 +75,9 @@ def test_what_has_no_price_is_told_apart() -> None:
 def test_labels_are_of_closed_sets_whatever_a_count_says() -> None:
     metrics = Metrics()
     for i in range(3 * MAX_MODELS):
-        metrics.counted([count_of(provider=f"maker-{i}", model=f"model-{i}", family=f"family-{i}")])
-        metrics.rejected(f"code-{i}")
-        metrics.answered([answered(f"/path/{i}", 0.1, i)])
+        metrics.record_counts([count_of(provider=f"maker-{i}", model=f"model-{i}", family=f"family-{i}")])
+        metrics.record_rejection(f"code-{i}")
+        metrics.record_requests([answered(f"/path/{i}", 0.1, i)])
     text = generate_latest(metrics.registry).decode()
     assert text.count("tallystick_tokens_counted_total{") <= MAX_MODELS + 1
     assert text.count("tallystick_counts_total{") == 1
@@ -113,10 +114,10 @@ async def test_tokenizers_tell_what_they_did() -> None:
 
 def work(tokens: int, die: bool) -> None:
     """What a worker does: counts, holds a gauge, ends in one way or the other."""
-    multiprocess.start_files()
+    multiprocess.use_own_files()
     metrics = Metrics()
-    metrics.counted([count_of(tokens)])
-    metrics.answered([answered("x", 0.003, 5)])
+    metrics.record_counts([count_of(tokens)])
+    metrics.record_requests([answered("x", 0.003, 5)])
     metrics.sample()
     if die:
         os.kill(os.getpid(), 9)
@@ -151,22 +152,22 @@ def several() -> None:
         for number in range(1, 8):
             process_id = in_process(number, die=number % 2 == 0)
             expected += number
-            registry = multiprocess.all_workers()
+            registry = multiprocess.read_all_workers()
             assert registry is not None
             labels = {"provider": "openai", "model": "gpt-4o", "method": "exact"}
             assert read(registry, "tokens_counted_total", **labels) == expected
             assert read(registry, "workers") == 1  # those before are retired
-            multiprocess.retire(folder, process_id)
+            multiprocess.merge_dead_worker(folder, process_id)
             retired.append(process_id)
             assert read(registry, "tokens_counted_total", **labels) == expected
             assert read(registry, "request_seconds_count", route="other", size="to_16_kib") == number
             assert read(registry, "request_seconds_bucket", route="other", size="to_16_kib", le="0.005") == number
             assert read(registry, "request_seconds_bucket", route="other", size="to_16_kib", le="0.0025") == 0
             assert read(registry, "workers") is None
-            multiprocess.retire(folder, process_id)  # once more does nothing
+            multiprocess.merge_dead_worker(folder, process_id)  # once more does nothing
             assert read(registry, "tokens_counted_total", **labels) == expected
         assert {path.name for path in folder.iterdir()} == {"lock", "counter_0.db", "histogram_0.db"}
     finally:
         multiprocess.close_folder(folder)
     assert not folder.exists()
-    assert multiprocess.all_workers() is None
+    assert multiprocess.read_all_workers() is None

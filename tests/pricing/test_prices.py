@@ -21,7 +21,7 @@ from service.catalog import CatalogModel, listing, overrides, resolve
 from service.catalog.listing import PriceRow, providers
 from service.dialects import usage as usage_dialects
 from service.pricing import compare, prices, usage
-from service.pricing.prices import SERVICE_TIERS, ServiceTier, find_rate, plain, price_input, quote
+from service.pricing.prices import SERVICE_TIERS, ServiceTier, find_rate, format_decimal, price_input, quote
 from service.pricing.usage import BUCKETS, INPUT_BUCKETS, OUTPUT_BUCKETS, Bucket, Usage, make_usage
 
 CLAUDE = "platform.claude.com/docs/en/about-claude/pricing, 2026-09-26"
@@ -150,7 +150,7 @@ def _sample() -> list[tuple[PriceRow, dict[Bucket, int], ServiceTier]]:
     while len(found) < 100:
         row = draw.choice(rows)
         tier = draw.choice(SERVICE_TIERS)
-        rates = prices._rates(row, tier, int(AT.timestamp()) // 60)
+        rates = prices._read_rates(row, tier, int(AT.timestamp()) // 60)
         buckets: dict[Bucket, int] = {
             bucket: draw.choice([0, 1, 999, 100_001, 300_000])
             for bucket in BUCKETS if bucket in rates and bucket != "requests"
@@ -237,7 +237,7 @@ def test_input_alone_is_the_same_both_ways(model: str, tokens: int) -> None:
 
 @given(st.decimals(min_value=0, max_value=10**9, allow_nan=False, allow_infinity=False, places=12))
 def test_plain_has_no_exponent_and_loses_nothing(amount: Decimal) -> None:
-    text = plain(amount)
+    text = format_decimal(amount)
     assert Decimal(text) == amount
     assert "E" not in text.upper()
     assert not (("." in text) and text.endswith("0"))

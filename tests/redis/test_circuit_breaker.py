@@ -1,4 +1,4 @@
-"""A breaker opens at once, lets one probe through after a pause, and pauses longer the longer it fails."""
+"""A circuit breaker opens at once, allows one probe after a pause, and pauses longer after each failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No body does more than be refused, and reading one takes time in proportion to its length (see parser_fuzz.py)."""
+"""The worst that a body can cause is an error message, and reading takes time in proportion to its length."""
 
 from __future__ import annotations
 
@@ -138,11 +138,11 @@ WIDE: dict[str, Callable[[int], dict[str, object]]] = {
 }
 
 SMALL, LARGE = 750, 6_000
-"""Eight times as much; a quadratic reader would take 64 times as long."""
+"""A body eight times as long. A quadratic reader would take 64 times as long."""
 
 
 def seconds_for(operation: Count, shape: str, count: int) -> float:
-    """Processor time of reading, the least of three."""
+    """Processor time of reading, the shortest of three."""
     model = "claude-sonnet-4-5" if shape in ("results", "tools") else "gpt-4o"
     raw = json.dumps({"model": model, "request": WIDE[shape](count)}).encode("utf-8", "surrogatepass")
     took = []

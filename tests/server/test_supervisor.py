@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.server.listener import has_waiting, open_listener, refuse_new, url_of
+from service.server.listener import get_url, has_pending_connections, open_listener, refuse_new_connections
 from service.server.supervisor import STARTS_THREADS
 from service.tokenizers.registry import tokenizer_names
 
@@ -56,11 +56,11 @@ def test_a_closed_door_lets_in_those_who_are_through_it(host: str) -> None:
         pytest.skip("no IPv6 here")
     with open_listener(host, 0) as listener:
         address = listener.getsockname()[:2]
-        assert not has_waiting(listener)
+        assert not has_pending_connections(listener)
         with socket.create_connection(address) as through:
             through.sendall(b"hello")
-            assert has_waiting(listener)
-            refuse_new(listener)
+            assert has_pending_connections(listener)
+            refuse_new_connections(listener)
             with pytest.raises(TimeoutError):
                 socket.create_connection(address, timeout=0.3)
             accepted, _ = listener.accept()
@@ -68,9 +68,9 @@ def test_a_closed_door_lets_in_those_who_are_through_it(host: str) -> None:
                 assert accepted.recv(10) == b"hello"
                 accepted.sendall(b"welcome")
             assert through.recv(10) == b"welcome"
-            assert not has_waiting(listener)
+            assert not has_pending_connections(listener)
 
 
 def test_urls() -> None:
     with open_listener("127.0.0.1", 0) as listener:
-        assert url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+        assert get_url(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"

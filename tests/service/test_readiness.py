@@ -79,7 +79,7 @@ def test_an_unknown_name_in_the_warm_set_is_shown() -> None:
 def test_it_settles_once_all_is_loaded_and_before_it_is_ready() -> None:
     seen: list[tuple[bool, Any]] = []
     readiness = Readiness(("o200k_base",), Metrics(), Counter.in_memory(0))
-    readiness.settle = lambda: seen.append((registry.is_loaded("o200k_base"), readiness.report()[1]["status"]))
+    readiness.before_ready = lambda: seen.append((registry.is_loaded("o200k_base"), readiness.report()[1]["status"]))
     readiness.start()
     readiness.join()
     assert seen == [(True, "starting")]

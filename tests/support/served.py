@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.server import ServerState
 
-from service.server.http.connection import Connection, ConnectionLimits, connection_class
+from service.server.http.connection import Connection, ConnectionLimits, make_connection_class
 
 PATIENCE_SECONDS = 20
 
@@ -20,8 +20,8 @@ PATIENCE_SECONDS = 20
 @asynccontextmanager
 async def served(app: FastAPI) -> AsyncIterator[tuple[Connection, socket.socket]]:
     """A connection that is served in this process, and its other end."""
-    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.turned_away)
-    kind = connection_class(limits, app.state.pipeline.try_sync)
+    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.record_refused_connection)
+    kind = make_connection_class(limits, app.state.pipeline.try_sync)
     config = uvicorn.Config(app, http=kind, ws="none", log_config=None, access_log=False)
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)

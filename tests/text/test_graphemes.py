@@ -33,8 +33,8 @@ def test_long_texts_without_anchors_cost_one_pass(unit: str) -> None:
     """Twenty places each in half a million characters; a generous bound, since quadratic time would take hours."""
     text = unit * (500_000 // len(unit))
     graphemes = Graphemes(text)
-    started = time.perf_counter()
+    started = time.process_time()
     for at in range(1, 20):
         place = len(text) * at // 20
         assert graphemes.before(place) <= place <= graphemes.after(place)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

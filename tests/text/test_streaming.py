@@ -9,7 +9,7 @@ from service.text.streaming import StreamDecoder
 
 def test_a_character_comes_whole_or_not_yet() -> None:
     decoder = StreamDecoder()
-    shown = [(decoder.feed(byte), decoder.held) for byte in (b"\xec\x82", b"\xbc ", b"\xf0\x9f", b"\x98", b"\x8a!")]
+    shown = [(decoder.feed(byte), decoder.pending) for byte in (b"\xec\x82", b"\xbc ", b"\xf0\x9f", b"\x98", b"\x8a!")]
     assert shown == [
         ("", b"\xec\x82"), ("삼 ", b""), ("", b"\xf0\x9f"), ("", b"\xf0\x9f\x98"), ("😊!", b""),
     ]
@@ -18,8 +18,8 @@ def test_a_character_comes_whole_or_not_yet() -> None:
 
 def test_what_never_becomes_a_character_is_told_at_the_end() -> None:
     decoder = StreamDecoder()
-    assert (decoder.feed(b"a\xf0\x9f"), decoder.held) == ("a", b"\xf0\x9f")
-    assert (decoder.close(), decoder.held) == ("\ufffd", b"")
+    assert (decoder.feed(b"a\xf0\x9f"), decoder.pending) == ("a", b"\xf0\x9f")
+    assert (decoder.close(), decoder.pending) == ("\ufffd", b"")
 
 
 def test_a_genuine_replacement_character_stays() -> None:
@@ -38,7 +38,7 @@ def test_a_prefix_is_taken_off_the_front_alone(prefix: str, shown: str) -> None:
 def test_joined_it_is_what_decoding_at_once_gives(chunks: list[bytes]) -> None:
     decoder = StreamDecoder()
     shown = [decoder.feed(chunk) for chunk in chunks]
-    assert len(decoder.held) <= 3
+    assert len(decoder.pending) <= 3
     assert "".join(shown) + decoder.close() == b"".join(chunks).decode("utf-8", "replace")
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.tokens import Offsets, Tokens, token_at, tokens_of
+from service.text.tokens import Offsets, Tokens, find_token_at, locate_tokens
 from service.tokenizers.base import VocabularyTokenizer
 from service.tokenizers.registry import get_tokenizer, tokenizer_names
 from tests.support.hostile import HOSTILE
@@ -35,7 +35,7 @@ def check_cover(tokens: Tokens) -> None:
 
 
 def test_tokens_of_a_split_character_overlap_in_it() -> None:
-    tokens = tokens_of(get_tokenizer("o200k_base"), "안녕 🤖!")
+    tokens = locate_tokens(get_tokenizer("o200k_base"), "안녕 🤖!")
     assert spans(tokens) == [
         ("안".encode(), 0, 1), ("녕".encode(), 1, 2), (b" \xf0\x9f\xa4", 2, 4), (b"\x96", 3, 4), (b"!", 4, 5),
     ]
@@ -43,7 +43,7 @@ def test_tokens_of_a_split_character_overlap_in_it() -> None:
 
 
 def test_a_changed_text_keeps_the_places_of_the_given_one() -> None:
-    tokens = tokens_of(get_tokenizer("claude"), "ﬁne e\u0301t\u00e9")
+    tokens = locate_tokens(get_tokenizer("claude"), "ﬁne e\u0301t\u00e9")
     assert b"".join(tokens.pieces).decode() == "fine été"
     assert tokens.altered
     assert spans(tokens)[0] == (b"fine", 0, 3)
@@ -51,7 +51,7 @@ def test_a_changed_text_keeps_the_places_of_the_given_one() -> None:
 
 
 def test_tiling_has_pieces_without_ids_and_marks_without_bytes() -> None:
-    tokens = tokens_of(get_tokenizer("claude-v4.8"), "HTTP Server")
+    tokens = locate_tokens(get_tokenizer("claude-v4.8"), "HTTP Server")
     assert tokens.ids is None
     assert (b"", 4, 4) in spans(tokens)
     check_cover(tokens)
@@ -59,7 +59,7 @@ def test_tiling_has_pieces_without_ids_and_marks_without_bytes() -> None:
 
 def test_special_tokens_are_text_unless_asked_for() -> None:
     o200k = get_tokenizer("o200k_base")
-    plain, parsed = (tokens_of(o200k, "a<|endoftext|>", parse_special=ask) for ask in (False, True))
+    plain, parsed = (locate_tokens(o200k, "a<|endoftext|>", parse_special=ask) for ask in (False, True))
     assert not any(plain.is_special(number) for number in range(len(plain)))
     assert [parsed.is_special(number) for number in range(len(parsed))] == [False, True]
     assert spans(parsed) == [(b"a", 0, 1), (b"<|endoftext|>", 1, 14)]
@@ -70,7 +70,7 @@ def test_special_tokens_are_text_unless_asked_for() -> None:
 @given(text=odd_texts())
 def test_places_cover_the_text_and_the_tokens_are_those_that_are_counted(name: str, text: str) -> None:
     tokenizer = get_tokenizer(name)
-    tokens = tokens_of(tokenizer, text)
+    tokens = locate_tokens(tokenizer, text)
     assert len(tokens) == tokenizer.count(text)
     check_cover(tokens)
 
@@ -81,7 +81,7 @@ def test_places_cover_the_text_and_the_tokens_are_those_that_are_counted(name: s
 def test_byte_level_tokens_are_the_text(name: str, text: str) -> None:
     tokenizer = get_tokenizer(name)
     assert isinstance(tokenizer, VocabularyTokenizer)
-    tokens = tokens_of(tokenizer, text)
+    tokens = locate_tokens(tokenizer, text)
     assert not tokens.altered
     assert tokenizer.decode_bytes(list(tokens.ids or ())) == b"".join(tokens.pieces) == text.encode()
     for piece, start, end in spans(tokens):
@@ -93,7 +93,7 @@ def test_byte_level_tokens_are_the_text(name: str, text: str) -> None:
 @unhurried
 @given(text=odd_texts())
 def test_both_engines_give_the_same_tokens(name: str, text: str) -> None:
-    fast, reference = (tokens_of(get_tokenizer(name, engine), text) for engine in ("fast", "reference"))
+    fast, reference = (locate_tokens(get_tokenizer(name, engine), text) for engine in ("fast", "reference"))
     assert (list(fast.ids or ()), spans(fast)) == (list(reference.ids or ()), spans(reference))
 
 
@@ -101,7 +101,7 @@ def test_both_engines_give_the_same_tokens(name: str, text: str) -> None:
 @pytest.mark.parametrize("text", ["=" * 5_000, "x" + "-" * 3_333 + "y", "a" * 4_001, "#" * 2_100 + "=" * 2_100 + "\n"])
 def test_long_runs_have_as_many_pieces_as_are_counted(name: str, text: str) -> None:
     tokenizer = get_tokenizer(name)
-    tokens = tokens_of(tokenizer, text)
+    tokens = locate_tokens(tokenizer, text)
     assert len(tokens) == tokenizer.count(text)
     assert b"".join(tokens.pieces).decode() == text
 
@@ -112,7 +112,7 @@ def test_hostile_texts_are_covered_in_time(name: str, hostile: str) -> None:
     text = HOSTILE[hostile](100_000)
     tokenizer = get_tokenizer(name)
     began = time.process_time()
-    tokens = tokens_of(tokenizer, text)
+    tokens = locate_tokens(tokenizer, text)
     assert time.process_time() - began < 5
     assert len(tokens) == tokenizer.count(text)
     check_cover(tokens)
@@ -125,21 +125,21 @@ def test_hostile_texts_are_covered_in_time(name: str, hostile: str) -> None:
 def test_utf16_places_are_javascripts(text: str) -> None:
     offsets = Offsets(text, "utf16")
     for place in range(len(text) + 1):
-        assert offsets.out(place) == len(text[:place].encode("utf-16-le")) // 2
-        assert offsets.into(offsets.out(place)) == place
-    assert [Offsets(text, "code_point").out(place) for place in range(9)] == list(range(9))
+        assert offsets.to_unit(place) == len(text[:place].encode("utf-16-le")) // 2
+        assert offsets.to_code_point(offsets.to_unit(place)) == place
+    assert [Offsets(text, "code_point").to_unit(place) for place in range(9)] == list(range(9))
 
 
 def test_the_middle_of_a_surrogate_pair_is_its_character() -> None:
     offsets = Offsets("a🤖b", "utf16")
-    assert [offsets.into(place) for place in range(5)] == [0, 1, 1, 2, 3]
+    assert [offsets.to_code_point(place) for place in range(5)] == [0, 1, 1, 2, 3]
 
 
 @unhurried
 @given(odd_texts())
 def test_the_token_at_a_place_is_the_first_that_holds_it(text: str) -> None:
-    tokens = tokens_of(get_tokenizer("o200k_base"), text)
+    tokens = locate_tokens(get_tokenizer("o200k_base"), text)
     for place in range(len(text)):
         holders = [n for n in range(len(tokens)) if tokens.starts[n] <= place < tokens.ends[n]]
-        assert token_at(tokens, place) == holders[0]
-    assert token_at(tokens, len(text) + 7) == max(0, len(tokens) - 1)
+        assert find_token_at(tokens, place) == holders[0]
+    assert find_token_at(tokens, len(text) + 7) == max(0, len(tokens) - 1)

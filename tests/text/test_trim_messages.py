@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from service.dialects.readers import get_reader
 from service.errors import InvalidRequest
-from service.text.trim_messages import droppable_units, trim
+from service.text.trim_messages import find_droppable_units, trim
 from service.types import Prompt, Text, ToolCall, ToolResult
 
 
@@ -56,7 +56,7 @@ PROMPT = _chat(
 
 
 def test_units_are_whole_turns_then_exchanges() -> None:
-    assert droppable_units(PROMPT.messages) == [(1, 2), (3, 4, 5, 6, 7), (9, 10), (11, 12)]
+    assert find_droppable_units(PROMPT.messages) == [(1, 2), (3, 4, 5, 6, 7), (9, 10), (11, 12)]
 
 
 @pytest.mark.parametrize(("spare", "dropped"), [
@@ -80,17 +80,17 @@ def test_what_is_never_dropped_may_be_too_much() -> None:
 
 def test_ids_used_again_in_each_turn_do_not_tie_turns_together() -> None:
     prompt = _chat(_user("1"), _call("x"), _result("x"), _user("2"), _call("x"), _result("x"), _user("3"))
-    assert droppable_units(prompt.messages) == [(0, 1, 2), (3, 4, 5)]
+    assert find_droppable_units(prompt.messages) == [(0, 1, 2), (3, 4, 5)]
 
 
 def test_result_that_comes_a_turn_later_goes_with_its_call() -> None:
     prompt = _chat(_user("1"), _call("x"), _user("2"), _result("x"), _user("3"), _said("4"), _user("5"))
-    assert droppable_units(prompt.messages) == [(0, 1, 2, 3), (4, 5)]
+    assert find_droppable_units(prompt.messages) == [(0, 1, 2, 3), (4, 5)]
 
 
 def test_call_whose_result_is_in_what_stays_is_kept() -> None:
     prompt = _chat(_user("1"), _call("x"), _user("2"), _said("so"), _result("x"))
-    assert droppable_units(prompt.messages) == []
+    assert find_droppable_units(prompt.messages) == []
 
 
 def test_tool_results_in_a_user_message_do_not_open_a_turn() -> None:
@@ -101,7 +101,7 @@ def test_tool_results_in_a_user_message_do_not_open_a_turn() -> None:
                                      {"type": "text", "text": "and now?"}]},
         _said("done"), _user("two"),
     ]}, "request")
-    assert droppable_units(prompt.messages) == [(0, 1, 2, 3)]
+    assert find_droppable_units(prompt.messages) == [(0, 1, 2, 3)]
 
 
 def test_responses_items_and_gemini_contents() -> None:
@@ -111,7 +111,7 @@ def test_responses_items_and_gemini_contents() -> None:
         {"type": "function_call_output", "call_id": "1", "output": "x"},
         {"type": "function_call_output", "call_id": "2", "output": "y"}, _user("b"),
     ]}, "request")
-    assert droppable_units(responses.messages) == [(0, 1, 2, 3, 4)]
+    assert find_droppable_units(responses.messages) == [(0, 1, 2, 3, 4)]
     gemini = get_reader("google.generateContent")({"contents": [
         {"role": "user", "parts": [{"text": "a"}]},
         {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
@@ -119,7 +119,7 @@ def test_responses_items_and_gemini_contents() -> None:
         {"role": "model", "parts": [{"text": "b"}]},
         {"role": "user", "parts": [{"text": "c"}]},
     ]}, "request")
-    assert droppable_units(gemini.messages) == [(0, 1, 2, 3)]
+    assert find_droppable_units(gemini.messages) == [(0, 1, 2, 3)]
 
 
 STEPS = st.sampled_from(["user", "said", "call", "calls", "result", "late", "system"])

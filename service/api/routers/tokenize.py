@@ -34,14 +34,13 @@ from service.api.token_answers import (
 from service.dialects import native
 from service.errors import InvalidRequest, TooLarge
 from service.text.bpe_train import END_OF_WORD, Token, Training, train
-from service.text.explain import PreToken, Spelled
+from service.text.explain import Node, PreToken
 from service.text.explain import explain as explain_text
 from service.text.streaming import StreamDecoder
-from service.text.tokens import Offsets, Tokens, token_at, tokens_of
+from service.text.tokens import Offsets, Tokens, find_token_at, locate_tokens
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.normalizers import get_normalizer
 from service.tokenizers.registry import get_tokenizer
-from service.tokenizers.vocabulary import Vocabulary
 from service.types import Json
 
 router = APIRouter(
@@ -65,16 +64,16 @@ def tokenize(body: bodies.TokenizeBody, warnings: BodyWarnings, services: Shared
     options = {"special_tokens": body.special_tokens, "engine": body.engine}
     count = counted(body, body.text, all_warnings(body, warnings), services, **options)
     tokenizer = get_tokenizer(count.tokenizer, body.engine)
-    tokens = tokens_of(tokenizer, body.text, parse_special=body.special_tokens == "parse")
+    tokens = locate_tokens(tokenizer, body.text, parse_special=body.special_tokens == "parse")
     offsets = Offsets(body.text, body.unit)
-    first = (body.offset or 0) if body.at is None else token_at(tokens, offsets.into(body.at))
+    first = (body.offset or 0) if body.at is None else find_token_at(tokens, offsets.to_code_point(body.at))
     page = range(min(first, len(tokens)), min(first + body.limit, len(tokens)))
     return {
         **head(count),
         "method": count.method,
         "error_band": {"low": count.low, "high": count.high},
         "count": count.input_tokens,
-        "characters": offsets.out(len(body.text)),
+        "characters": offsets.to_unit(len(body.text)),
         "bytes": len(body.text.encode()),
         "has_ids": tokens.ids is not None,
         **altered(tokens, count.tokenizer),
@@ -91,8 +90,8 @@ def _columns(tokens: Tokens, page: range, offsets: Offsets) -> Json:
     known = {piece: spell_out(piece) for piece in set(pieces)}
     return {
         "ids": None if tokens.ids is None else list(tokens.ids[numbers]),
-        "starts": [offsets.out(start) for start in starts],
-        "ends": [offsets.out(end) for end in ends],
+        "starts": [offsets.to_unit(start) for start in starts],
+        "ends": [offsets.to_unit(end) for end in ends],
         "exceptions": [
             {"index": number, **known[piece]}
             for number, piece, start, end in zip(page, pieces, starts, ends, strict=True)
@@ -154,10 +153,10 @@ def _bytes_of(tokenizer: VocabularyTokenizer, ids: Sequence[int]) -> list[bytes]
 def _streamed(
     decoder: StreamDecoder, tokenizer: Tokenizer, ids: Sequence[int], pieces: Sequence[bytes]
 ) -> list[dict[str, Json]]:
-    specials = set(tokenizer.specials.values()) if isinstance(tokenizer, Vocabulary) else set()
+    specials = set(tokenizer.specials.values()) if isinstance(tokenizer, VocabularyTokenizer) else set()
     streamed = []
     for token, piece in zip(ids, pieces, strict=True):
-        item = {"id": token, **spell_out(piece), "emit": decoder.feed(piece), "held_hex": decoder.held.hex()}
+        item = {"id": token, **spell_out(piece), "emit": decoder.feed(piece), "held_hex": decoder.pending.hex()}
         streamed.append({**item, "special": True} if token in specials else item)
     return streamed
 
@@ -202,11 +201,11 @@ def explain(body: ExplainBody, warnings: BodyWarnings, services: Shared) -> Json
     }
 
 
-def _bare(node: Spelled) -> dict[str, Json]:
+def _bare(node: Node) -> dict[str, Json]:
     return spell_out(node.spelled)
 
 
-def _pre_token(found: PreToken, spelling: Callable[[Spelled], dict[str, Json]] = _bare) -> dict[str, Json]:
+def _pre_token(found: PreToken, spelling: Callable[[Node], dict[str, Json]] = _bare) -> dict[str, Json]:
     other = found.other_rule
     return {
         **spell_out(found.spelled),
@@ -296,7 +295,7 @@ def _entry(number: int, token: Token) -> Json:
 
 
 def _encoded(training: Training, text: str) -> Json:
-    def spelling(node: Spelled) -> dict[str, Json]:
+    def spelling(node: Node) -> dict[str, Json]:
         return spell_out(node.spelled) if node.id is None else _learnt(training.vocabulary[node.id])
 
     found = training.encode(text)

@@ -36,7 +36,7 @@ from service.errors import InvalidRequest, Overloaded
 from service.ledger.drift import DRIFT_COLUMNS, Drift
 from service.ledger.ledger import Billed
 from service.ledger.report import report
-from service.pricing.prices import plain, quote
+from service.pricing.prices import format_decimal, quote
 from service.services import Services
 from service.types import Json, TokenCount
 
@@ -83,7 +83,7 @@ def take_usage(body: UsageBody, services: Shared, context: Context, now: Now) ->
         "recorded": True, "kept_in": ledger.store.where, "model": model.model_id, "model_ref": model.model_ref,
         "usage": dict(usage.buckets), "billed_input_tokens": usage.input_tokens,
         "billed_output_tokens": usage.output_tokens,
-        "billed_cost_usd": None if quoted.total is None else plain(quoted.total),
+        "billed_cost_usd": None if quoted.total is None else format_decimal(quoted.total),
         "counted_tokens": counted, "difference": None if counted is None else counted - usage.input_tokens,
     }
 

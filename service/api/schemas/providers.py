@@ -24,9 +24,7 @@ NAMED = "A model by any of its names, of any provider."
 
 
 class _OpenBody(BaseModel):
-    model_config = ConfigDict(
-        defer_build=True, strict=True, extra="allow", frozen=True, json_schema_extra=describe_defaults
-    )
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, json_schema_extra=describe_defaults)
 
 
 class _CamelBody(_OpenBody):

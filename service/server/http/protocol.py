@@ -1,15 +1,15 @@
-"""uvicorn's protocol on httptools, without what a short request would wait for.
+"""uvicorn's HTTP protocol on httptools, faster for short requests.
 
-A request whose body came with its headers is answered at once, in the very call that brought it: no task waits for its
-turn, nobody for a body that is there, and head and body of the answer leave in one write. Everything else (bodies that
-are still coming, requests in a pipeline, answers in parts) goes uvicorn's own way.
+A request whose body came together with its headers is answered in the very call that received it. No task is
+scheduled, nothing waits for a body that is already there, and the response is written in one piece. Everything else
+goes uvicorn's own way: bodies that are still arriving, pipelined requests, responses in parts.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,142 +18,23 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from service.api.body import ARRIVED
+from service.server.http.request_cycle import RequestCycle
+from service.server.http.response_batch import ResponseBatch
 
-Express = Callable[[Any, bytes], bytes | None]
-"""Given the scope and the body of a request, headers and body of an answer for which nothing has to be waited; else
-None."""
+FastPath = Callable[[Any, bytes], bytes | None]
+"""Takes the ASGI scope and the body of a request. Returns the headers and the body of a 200 response when nothing has
+to be waited for, else None."""
 
+ASGI_VERSIONS = {"version": "3.0", "spec_version": "2.3"}
 
-class Cycle(RequestResponseCycle):
-    """One request and its answer."""
-
-    access_log = disconnected = response_started = response_complete = False
-    more_body = True
-    chunked_encoding: bool | None = None
-    expected_content_length = 0
-    _head = b""
-    """Of the answer, as long as it waits for the body."""
-
-    def __init__(self, connection: Protocol, scope: Any, *, keep_alive: bool) -> None:
-        """In place of uvicorn's, which makes an event that few requests wait for."""
-        self.scope = scope
-        self.transport, self.flow, self.logger = connection.transport, connection.flow, connection.logger
-        self.default_headers = connection.server_state.default_headers
-        self.on_response = connection.on_response_complete
-        self.keep_alive, self.waiting_for_100_continue = keep_alive, connection.expect_100_continue
-        self.parts: list[bytes] = []
-        self.size = 0
-        """Of the parts of the body that were not taken yet, in bytes."""
-
-    @cached_property
-    def message_event(self) -> asyncio.Event:  # type: ignore[override]
-        event = asyncio.Event()
-        if self.parts or not self.more_body or self.response_complete or self.disconnected:
-            event.set()
-        return event
-
-    def wake(self) -> None:
-        """Whoever waits for this request: something has come of it."""
-        if "message_event" in self.__dict__:
-            self.message_event.set()
-
-    def arrived(self) -> bytes | None:
-        return None if self.more_body or self.waiting_for_100_continue else self.take()
-
-    def take(self) -> bytes:
-        """What has come of the body and was not taken yet."""
-        parts, self.parts, self.size = self.parts, [], 0
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    async def receive(self) -> Any:
-        if self.waiting_for_100_continue and not self.transport.is_closing():
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            self.waiting_for_100_continue = False
-        if not self.disconnected and not self.response_complete:
-            self.flow.resume_reading()
-            await self.message_event.wait()
-            self.message_event.clear()
-        if self.disconnected or self.response_complete:
-            return {"type": "http.disconnect"}
-        return {"type": "http.request", "body": self.take(), "more_body": self.more_body}
-
-    async def send(self, message: Any) -> None:
-        if not self.response_started and message["type"] == "http.response.start":
-            self._head = self._write_head(message)
-            if self._head:
-                return
-        elif self._head:
-            head, self._head = self._head, b""
-            if self._is_whole(message):
-                self.transport.write(head + message["body"])
-                self.complete()
-                return
-            self.transport.write(head)
-        await super().send(message)
-
-    def _write_head(self, message: Any) -> bytes:
-        """Of an answer whose length is said; b"" for others. Raises RuntimeError where a header would end a line."""
-        headers = [*self.default_headers, *message["headers"]]
-        named = dict(headers)
-        if b"content-length" not in named or self.disconnected:
-            return b""
-        if named.get(b"connection") == b"close":
-            self.keep_alive = False
-        elif not self.keep_alive:
-            headers.append((b"connection", b"close"))
-        fields = [b"%b: %b\r\n" % header for header in headers]
-        head = b"".join((STATUS_LINE[message["status"]], *fields, b"\r\n"))
-        if head.count(b"\n") != len(headers) + 2 or head.count(b"\r") != len(headers) + 2:
-            raise RuntimeError("A header holds the end of a line.")
-        self.response_started, self.waiting_for_100_continue = True, False
-        self.expected_content_length, self.chunked_encoding = int(named[b"content-length"]), False
-        return head
-
-    def _is_whole(self, message: Any) -> bool:
-        return (
-            not message.get("more_body", False) and len(message["body"]) == self.expected_content_length
-            and not self.disconnected and not self.flow.write_paused and self.scope["method"] != "HEAD"
-        )
-
-    def complete(self) -> None:
-        self.response_complete = True
-        self.wake()
-        if not self.keep_alive:
-            self.transport.close()
-        self.on_response()
+BODY_LENGTH_HEADERS = (b"content-length", b"transfer-encoding")
 
 
-class Outbox:
-    """Answers that wait for the end of this round of the event loop, and leave together: each that leaves by itself
-    wakes its reader, which takes as long as a tenth of a short request. One an event loop."""
+class _BodyOnlyCallbacks:
+    """Callbacks of a parser that continues in the middle of a request. It has to be fed a head first, which is ignored;
+    the body and the requests after it go to the connection."""
 
-    def __init__(self) -> None:
-        self.headers: list[tuple[bytes, bytes]] | None = None
-        self.status = b""
-        """The lines of a 200 with these `headers` of the server."""
-        self._connections: list[Protocol] = []
-        self._opened = False
-
-    def open(self) -> None:
-        """Send what is put from now on when all that has come is read; before anything that is asked for later."""
-        if not self._opened:
-            self._opened = True
-            asyncio.get_running_loop().call_soon(self._send)
-
-    def put(self, connection: Protocol) -> None:
-        self._connections.append(connection)
-
-    def _send(self) -> None:
-        self._opened = False
-        connections, self._connections = self._connections, []
-        for connection in connections:
-            connection.send_unsent()
-
-
-class _Rest:
-    """Callbacks of a parser that begins in the middle of a request: the head that it is given first is not told."""
-
-    def __init__(self, connection: Protocol) -> None:
+    def __init__(self, connection: HttpProtocol) -> None:
         self.on_body, self.on_message_complete = connection.on_body, connection.on_message_complete
         self._connection = connection
         self._in_head = True
@@ -177,58 +58,59 @@ class _Rest:
             self._connection.on_headers_complete()
 
 
-def _split(url: bytes) -> tuple[str, bytes, bytes]:
-    """The path, as it was sent, too, and the query."""
+def _split_url(url: bytes) -> tuple[str, bytes, bytes]:
+    """Path, path as it was sent, query."""
     parts = httptools.parse_url(url)
     path = parts.path.decode("ascii")
     return unquote(path) if "%" in path else path, parts.path, parts.query or b""
 
 
-_place = lru_cache(256)(_split)
-"""Of URLs without a query: in one there may be a key, which is not to be kept."""
+_split_url_cached = lru_cache(256)(_split_url)
+"""For URLs without a query alone: a query may hold a key, which must not be kept."""
 
 
-class Protocol(HttpToolsProtocol):
-    """One connection. What keeps it from staying open for ever is left to who derives from it."""
+class HttpProtocol(HttpToolsProtocol):
+    """One connection. It has no time limits: service.server.http.connection adds them."""
 
-    cycle: Cycle
-    express: Express | None = None
-    outbox: Outbox
-    _unsent = b""
-    """A whole answer that waits for the others of its round."""
-    spoken: Mapping[str, str] = {"version": "3.0", "spec_version": "2.3"}
-    _feeding = False
-    _first: tuple[Cycle, Any] | None = None
-    _framing = b""
-    """The headers that tell the body of a request which offers another protocol, as long as that body is to come."""
+    cycle: RequestCycle
+    fast_path: FastPath | None = None
+    response_batch: ResponseBatch
+    _pending_response = b""
+    """A complete response that waits to be written with the batch."""
+    _is_parsing = False
+    _ready_request: tuple[RequestCycle, Any] | None = None
+    """The first request of the data that is being parsed. It is answered when all of the data is parsed."""
+    _upgrade_body_headers = b""
+    """Set between the headers and the body of a request that offers an upgrade: the headers that say how long its body
+    is."""
 
     def data_received(self, data: bytes) -> None:
-        if self._unsent:
-            self.send_unsent()
-        self._feeding = True
-        self._feed(data)
-        self._feeding = False
-        if self._first is not None:
-            first, self._first = self._first, None
-            if not self.transport.is_closing():  # what came after it was no request
-                self._answer(*first)
+        if self._pending_response:
+            self.write_pending_response()
+        self._is_parsing = True
+        self._parse(data)
+        self._is_parsing = False
+        if self._ready_request is not None:
+            request, self._ready_request = self._ready_request, None
+            if not self.transport.is_closing():  # it is closing when invalid data came behind the request
+                self._respond(*request)
 
-    def _feed(self, data: bytes) -> None:
-        """Give the parser what came. An offer of another protocol (h2c by Java, a websocket) is not taken.
+    def _parse(self, data: bytes) -> None:
+        """Feed the parser. An offer to upgrade the protocol (h2c by Java clients, a websocket) is ignored.
 
-        The parser takes such a request to have no body: what comes next would be read as a request of its own, which
-        a body must never be. So a new parser goes on where the head ended.
+        The parser assumes that such a request has no body, and would read its body as the next request. That must
+        never happen, so a new parser continues where the headers ended.
         """
         while data:
             try:
                 self.parser.feed_data(data)
             except httptools.HttpParserUpgrade as offer:
                 data = data[offer.args[0]:]
-                if self._framing:
-                    framing, self._framing = self._framing, b""
-                    self.parser = httptools.HttpRequestParser(_Rest(self))
+                if self._upgrade_body_headers:
+                    headers, self._upgrade_body_headers = self._upgrade_body_headers, b""
+                    self.parser = httptools.HttpRequestParser(_BodyOnlyCallbacks(self))
                     self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-                    self.parser.feed_data(b"POST / HTTP/1.1\r\n" + framing + b"\r\n")
+                    self.parser.feed_data(b"POST / HTTP/1.1\r\n" + headers + b"\r\n")
             except httptools.HttpParserError:
                 self.logger.warning("Invalid HTTP request received.")
                 self.send_400_response("Invalid HTTP request received.")
@@ -236,35 +118,34 @@ class Protocol(HttpToolsProtocol):
             else:
                 return
 
+    # ------------------------------------------------------------ callbacks of the parser
+
     def on_message_begin(self) -> None:
         self.url, self.headers, self.expect_100_continue = b"", [], False
-
-    def on_body(self, body: bytes) -> None:
-        cycle = self.cycle
-        if not cycle.response_complete:
-            cycle.parts.append(body)
-            cycle.size += len(body)
-            if cycle.size > HIGH_WATER_LIMIT:
-                self.flow.pause_reading()
-            cycle.wake()
-
-    def on_message_complete(self) -> None:
-        if not self._framing and not self.cycle.response_complete:
-            self.cycle.more_body = False
-            self.cycle.wake()
 
     def on_headers_complete(self) -> None:
         parser = self.parser
         if parser.should_upgrade():
-            lines = [b"%b: %b\r\n" % row for row in self.headers if row[0] in (b"content-length", b"transfer-encoding")]
-            self._framing = b"".join(lines)
+            lines = [b"%b: %b\r\n" % header for header in self.headers if header[0] in BODY_LENGTH_HEADERS]
+            self._upgrade_body_headers = b"".join(lines)
         version = parser.get_http_version()
-        path, raw_path, query = _split(self.url) if b"?" in self.url else _place(self.url)
-        scope = {
+        before = self.cycle
+        self.cycle = RequestCycle(
+            self, self._make_scope(version), keep_alive=version != "1.0" and parser.should_keep_alive()
+        )
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:  # pipelined behind a request that has no response yet
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _make_scope(self, version: str) -> dict[str, Any]:
+        path, raw_path, query = _split_url(self.url) if b"?" in self.url else _split_url_cached(self.url)
+        return {
             "type": "http",
-            "asgi": self.spoken,
+            "asgi": ASGI_VERSIONS,
             "http_version": version,
-            "method": parser.get_method().decode("ascii"),
+            "method": self.parser.get_method().decode("ascii"),
             "scheme": self.scheme,
             "path": self.root_path + path,
             "raw_path": self.root_path.encode("ascii") + raw_path,
@@ -275,51 +156,60 @@ class Protocol(HttpToolsProtocol):
             "client": self.client,
             "state": {**self.app_state},
         }
-        before = self.cycle
-        self.cycle = Cycle(self, scope, keep_alive=version != "1.0" and parser.should_keep_alive())
-        if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
-        else:  # in a pipeline
-            self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, self.app))
+
+    def on_body(self, body: bytes) -> None:
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.body_parts.append(body)
+            cycle.body_parts_bytes += len(body)
+            if cycle.body_parts_bytes > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            cycle.wake_receiver()
+
+    def on_message_complete(self) -> None:
+        if not self._upgrade_body_headers and not self.cycle.response_complete:
+            self.cycle.more_body = False
+            self.cycle.wake_receiver()
+
+    # ------------------------------------------------------------ responses
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        if self._feeding and isinstance(cycle, Cycle):
-            self._first = cycle, app  # once all that came with it is read
+        if self._is_parsing and isinstance(cycle, RequestCycle):
+            self._ready_request = cycle, app
         else:
             super()._start_asgi_task(cycle, app)
 
-    def _answer(self, cycle: Cycle, app: Callable[..., Any]) -> None:
-        """Begin at once, and go on later only where something has to be waited for."""
-        if self.express is not None and not cycle.more_body and cycle.keep_alive and not self.flow.write_paused:
-            self.outbox.open()
-            body = cycle.take()
-            answer = self.express(cycle.scope, body)
-            if answer is None:
-                cycle.parts.append(body)
+    def _respond(self, cycle: RequestCycle, app: Callable[..., Any]) -> None:
+        """By the fast path or else by the app, which starts at once and becomes a task only if it has to wait."""
+        if self.fast_path is not None and not cycle.more_body and cycle.keep_alive and not self.flow.write_paused:
+            self.response_batch.schedule()
+            body = cycle.take_body_parts()
+            response = self.fast_path(cycle.scope, body)
+            if response is None:
+                cycle.body_parts.append(body)
             else:
-                self._unsent = self._status() + answer
-                self.outbox.put(self)
+                self._pending_response = self._get_status_lines() + response
+                self.response_batch.add(self)
                 cycle.complete()
                 return
-        cycle.scope[ARRIVED] = cycle.arrived  # type: ignore[literal-required]
+        cycle.scope[ARRIVED] = cycle.take_complete_body  # type: ignore[literal-required]
         task = asyncio.Task(cycle.run_asgi(app), loop=self.loop, eager_start=True)
         if not task.done():
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
 
-    def send_unsent(self) -> None:
-        answer, self._unsent = self._unsent, b""
-        if answer and not self.transport.is_closing():
-            self.transport.write(answer)
+    def write_pending_response(self) -> None:
+        response, self._pending_response = self._pending_response, b""
+        if response and not self.transport.is_closing():
+            self.transport.write(response)
 
-    def _status(self) -> bytes:
-        """The lines of a 200 up to its own headers; those of the server change once a second."""
-        headers = self.server_state.default_headers
-        if headers is not self.outbox.headers:
-            lines = b"".join([b"%b: %b\r\n" % row for row in headers])
-            self.outbox.headers, self.outbox.status = headers, STATUS_LINE[200] + lines
-        return self.outbox.status
+    def _get_status_lines(self) -> bytes:
+        """The status line of a 200 and the server's own headers, which change once a second (date)."""
+        batch, headers = self.response_batch, self.server_state.default_headers
+        if headers is not batch.default_headers:
+            lines = b"".join([b"%b: %b\r\n" % header for header in headers])
+            batch.default_headers, batch.status_lines = headers, STATUS_LINE[200] + lines
+        return batch.status_lines
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1

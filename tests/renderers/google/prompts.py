@@ -44,7 +44,7 @@ def details_of(rendering: Rendering) -> dict[str, int]:
     return {section: tokens for section, tokens in details.items() if tokens}
 
 
-def tokens_of(body: dict[str, Any] | Prompt, model_id: str, platform: str = "gemini-api") -> int:
+def locate_tokens(body: dict[str, Any] | Prompt, model_id: str, platform: str = "gemini-api") -> int:
     return sum(details_of(rendered(body, model_id, platform)).values())
 
 

@@ -9,7 +9,7 @@ from service.renderers.google import declaration, words
 from service.renderers.google.declaration import CLOSE, OPEN, QUOTE
 from service.renderers.google.schema import ReferenceLimit
 from service.types import Tool
-from tests.renderers.google.prompts import model_of, tokens_of
+from tests.renderers.google.prompts import locate_tokens, model_of
 
 RULES: GoogleRules = model_of("gemini-3.5-flash").family.rules.gemini_api
 
@@ -80,7 +80,7 @@ def test_calls_and_results() -> None:
 def test_control_tokens_are_one_token_each_and_part_their_neighbours() -> None:
     """A tool named get_file without parameters: 16 tokens, billed by 3-flash-preview in 30 requests."""
     empty = {"functionDeclarations": [{"name": "get_file", "parameters": {"type": "OBJECT", "properties": {}}}]}
-    assert tokens_of({"tools": [empty]}, "gemini-3-flash-preview") == 16
+    assert locate_tokens({"tools": [empty]}, "gemini-3-flash-preview") == 16
     quoted = declaration.render_call("f", {"a": "x"}).texts[0]
     assert quoted.count("<unused") == 4
 

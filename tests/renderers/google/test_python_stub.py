@@ -8,7 +8,7 @@ from service.families.google import GoogleRules
 from service.renderers.google import python_stub
 from service.renderers.google.schema import MAX_RECURSION, ReferenceLimit
 from service.types import Tool
-from tests.renderers.google.prompts import model_of, tokens_of
+from tests.renderers.google.prompts import locate_tokens, model_of
 
 RULES: GoogleRules = model_of("gemini-2.5-flash").family.rules.gemini_api
 
@@ -147,5 +147,5 @@ def test_calls_and_results_have_sorted_keys_and_c_escapes() -> None:
 
 def test_a_tool_costs_the_same_alone_and_beside_others() -> None:
     tools = [{"name": f"tool_{n}", "description": "Does it."} for n in range(3)]
-    alone = [tokens_of({"tools": [{"functionDeclarations": [tool]}]}, "gemini-2.5-flash") for tool in tools]
-    assert tokens_of({"tools": [{"functionDeclarations": tools}]}, "gemini-2.5-flash") == sum(alone)
+    alone = [locate_tokens({"tools": [{"functionDeclarations": [tool]}]}, "gemini-2.5-flash") for tool in tools]
+    assert locate_tokens({"tools": [{"functionDeclarations": tools}]}, "gemini-2.5-flash") == sum(alone)

@@ -13,7 +13,7 @@ from service.dialects.google.request import read_generate_content
 from service.families.google import FAMILIES
 from service.renderers.google.request import ASSUMED_CACHE, HOSTED_DOUBT
 from service.types import CountRequest
-from tests.renderers.google.prompts import ask, details_of, rendered, rendered_for, tokens_of, user
+from tests.renderers.google.prompts import ask, details_of, locate_tokens, rendered, rendered_for, user
 
 FACTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("facts.json").read_text("utf-8"))
 """Requests that Google received and the prompt tokens it billed for them, over all platforms and generations."""
@@ -71,11 +71,11 @@ def test_a_count_sums_and_the_gemini_api_is_the_default_platform(counter: Counte
     ],
 )
 def test_a_turn_costs_its_frame_where_it_names_a_role(model: str, platform: str, turn: int) -> None:
-    bare = tokens_of({"contents": [{"parts": [{"text": "Hi"}]}]}, model, platform)
-    assert tokens_of({"contents": [user("Hi")]}, model, platform) == bare + turn
+    bare = locate_tokens({"contents": [{"parts": [{"text": "Hi"}]}]}, model, platform)
+    assert locate_tokens({"contents": [user("Hi")]}, model, platform) == bare + turn
     silent = {"contents": [user("Hi")], "systemInstruction": {"parts": [{"text": ""}]}}
-    assert tokens_of(silent, model, platform) == bare + turn
-    assert tokens_of({**silent, "systemInstruction": user("")}, model, platform) == bare + 2 * turn
+    assert locate_tokens(silent, model, platform) == bare + turn
+    assert locate_tokens({**silent, "systemInstruction": user("")}, model, platform) == bare + 2 * turn
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_texts_of_one_turn_are_joined_on_one_platform_only(model: str, platform:
 
 @pytest.mark.parametrize("body", [{"contents": []}, {"contents": None}, {"contents": [{"parts": []}]}])
 def test_legal_emptiness_is_nothing(body: dict[str, Any]) -> None:
-    assert tokens_of(body, "gemini-2.5-flash") == 0
+    assert locate_tokens(body, "gemini-2.5-flash") == 0
 
 
 # ---------------------------------------------------------------- everything counts

@@ -97,11 +97,11 @@ def test_a_reference_into_itself_ends() -> None:
 def test_references_that_double_at_every_step_stay_small_and_fast() -> None:
     defs = {f"D{i}": {"properties": {k: {"$ref": f"#/$defs/D{i + 1}"} for k in "abcd"}} for i in range(60)}
     wide = {"big": {"properties": {f"p{i}": {"type": "string", "description": "x" * 2_000} for i in range(50)}}}
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(draw({"a": {"$ref": "#/$defs/D0"}}, **{"$defs": defs})) < 3_000_000
     many = {f"k{i}": {"$ref": "#/$defs/big"} for i in range(2_000)}
     assert len(draw(many, **{"$defs": wide})) < 3_000_000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_deep_schemas_are_cut() -> None:

@@ -282,7 +282,7 @@ async def test_an_answer_to_nobody_is_let_go(ends: Ends) -> None:
     await asyncio.sleep(0)
     with suppress(ConnectionResetError):
         assert await asyncio.get_running_loop().sock_recv(other_end, 65_536) == b""
-    connection.send_unsent()
+    connection.write_pending_response()
 
 
 # ---------------------------------------------------------------- what ends a connection

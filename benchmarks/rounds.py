@@ -1,4 +1,4 @@
-"""Sides measured in turns, so that whatever else the machine does meets all of them; medians of the rounds."""
+"""Measures several sides in turns, so that whatever else the machine does affects all of them alike."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 
-def in_turns[T](sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """What each side gave in each round."""
+def measure_in_turns[T](sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """The results of each side, one for each round."""
     found: dict[str, list[T]] = {name: [] for name in sides}
     for _ in range(rounds):
         for name, measure in sides.items():
@@ -16,5 +16,5 @@ def in_turns[T](sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, 
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """The median over the rounds of ours to theirs of the same round."""
+    """The median of the ratios ours / theirs of each round."""
     return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))

@@ -1,7 +1,8 @@
-"""What we are measured against, on the same server (uvicorn, uvloop, httptools) in one process: `echo` answers with
-the body that came, the least that a server can do with it; `ordinary` is FastAPI with tiktoken inside.
+"""The servers that we are compared with. They run on the same uvicorn, uvloop and httptools, in one process.
 
-    python -m benchmarks.floors echo|ordinary     prints its URL, then serves until it is terminated
+`echo` answers with the body that it received: no server can do less. `ordinary` is FastAPI with tiktoken inside.
+
+    python -m benchmarks.baselines echo|ordinary     prints its URL, then serves until it is terminated
 """
 
 from __future__ import annotations
@@ -31,22 +32,18 @@ async def echo(
     await send({"type": "http.response.body", "body": body})
 
 
-def ordinary() -> Any:
-    from benchmarks.ordinary import app  # noqa: PLC0415
-
-    return app
-
-
-FLOORS: dict[str, Callable[[], Any]] = {"echo": lambda: echo, "ordinary": ordinary}
+BASELINES = {"echo": "benchmarks.baselines:echo", "ordinary": "benchmarks.ordinary:app"}
+"""Where uvicorn finds the app. It imports that module alone: `echo` loads no tokenizer."""
 
 
 def main() -> None:
-    app = FLOORS[sys.argv[1]]()
+    config = uvicorn.Config(
+        BASELINES[sys.argv[1]], loop="uvloop", http="httptools", ws="none", lifespan="off", access_log=False,
+        log_level="warning",
+    )
+    config.load()
     listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    config = uvicorn.Config(
-        app, loop="uvloop", http="httptools", ws="none", lifespan="off", access_log=False, log_level="warning"
-    )
     uvicorn.Server(config).run(sockets=[listener])
 
 
