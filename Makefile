@@ -1,4 +1,4 @@
-# Everything runs in .venv, which `make install` makes (and every other target makes first).
+# Everything runs in .venv. `make install` makes it, and so do the other targets when it is missing.
 # `make help` lists the targets.
 
 .DEFAULT_GOAL := help
@@ -29,7 +29,7 @@ lint: $(INSTALLED)  ## ruff
 typecheck: $(INSTALLED)  ## mypy, strict
 	@$(PYTHON) -m mypy
 
-accuracy: $(INSTALLED)  ## replay recorded requests and write what was measured: TRUTH=folder (with dev.jsonl.gz)
+accuracy: $(INSTALLED)  ## count recorded requests and write the accuracy table: TRUTH=folder (with dev.jsonl.gz)
 	@test -e "$(TRUTH)/dev.jsonl.gz" || { echo "no recorded requests in $(TRUTH): make accuracy TRUTH=folder" >&2; exit 2; }
 	@$(PYTHON) -m scripts.accuracy --truth "$(TRUTH)" --write $(ARGS)
 
@@ -47,31 +47,31 @@ lock: $(INSTALLED)  ## compile requirements/*.in into locks with hashes; ARGS=--
 kernel:  ## compile the two kernels (C to WebAssembly); needs clang and lld
 	@scripts/build_kernel.sh
 
-generate: $(INSTALLED)  ## write what deploy/ takes from the code: .env.example, dashboards, the rules for Kubernetes
+generate: $(INSTALLED)  ## write the generated files of deploy/: .env.example, dashboards, the rules for Kubernetes
 	@$(PYTHON) -m scripts.deploy_files $(ARGS)
 
-bench: $(INSTALLED)  ## print how fast it is on this machine, and write benchmarks/RESULTS.md; PARTS="rates start"
+bench: $(INSTALLED)  ## measure how fast it is on this machine, and write benchmarks/RESULTS.md; PARTS="rates start"
 	@$(PYTHON) -m benchmarks $(PARTS)
 
-soak: $(INSTALLED)  ## a mixed load against two workers, and what it leaves of memory and files; SECONDS=600
+soak: $(INSTALLED)  ## run a mixed load on two workers, and look for leaks of memory and files; SECONDS=600
 	@$(PYTHON) -m benchmarks.soak $(or $(SECONDS),60)
 
-chaos: $(INSTALLED)  ## break things under a checked load, and write OUT=deploy/RELIABILITY.md; PARTS="redis cluster"
+chaos: $(INSTALLED)  ## break things under a load that is checked, and write OUT=deploy/RELIABILITY.md; PARTS="redis cluster"
 	@$(PYTHON) -m tests.chaos $(if $(OUT),--output "$(OUT)") $(PARTS)
 
 fuzz: $(INSTALLED)  ## compare the tokenizers with their references on random texts: SECONDS=600
 	@$(PYTHON) -m scripts.fuzz_bpe_kernel --seconds $(or $(SECONDS),60)
 	@$(PYTHON) -m scripts.fuzz_claude --seconds $(or $(SECONDS),60) $(ARGS)
 
-conformance: $(INSTALLED)  ## ask every operation of /openapi.json by schemathesis, as four callers: CASES=200 random ones each
+conformance: $(INSTALLED)  ## call every operation of /openapi.json with schemathesis, as four callers: CASES=200 random ones each
 	@$(PYTHON) -m tests.security.conformance --cases $(or $(CASES),200) $(ARGS)
 
-fuzzparsers: $(INSTALLED)  ## change bodies at random, for every operation: SECONDS=600
+fuzzparsers: $(INSTALLED)  ## send randomly changed bodies to every operation: SECONDS=600
 	@$(PYTHON) -m tests.security.parser_fuzz --seconds $(or $(SECONDS),60) $(ARGS)
 
-sbom: $(INSTALLED)  ## what a running service is made of, as CycloneDX JSON: OUT=build/sbom.cdx.json
+sbom: $(INSTALLED)  ## write the components of the service as CycloneDX JSON: OUT=build/sbom.cdx.json
 	@$(PYTHON) -m scripts.sbom --output $(or $(OUT),build/sbom.cdx.json)
 
-audit: $(INSTALLED)  ## compare the locked versions with an OSV export that you brought: OSV=all.zip
+audit: $(INSTALLED)  ## compare the locked versions with an OSV export: OSV=all.zip
 	@test -n "$(OSV)" || { echo "name the export: make audit OSV=all.zip (see SECURITY.md)" >&2; exit 2; }
 	@$(PYTHON) -m scripts.audit "$(OSV)" $(ARGS)

@@ -1,4 +1,4 @@
-"""Compare the BPE kernel with tiktoken and Hugging Face tokenizers on texts that nobody would write.
+"""Compare the BPE kernel with tiktoken and Hugging Face tokenizers on random texts.
 
     python -m scripts.fuzz_bpe_kernel --seconds 60                # random texts; the seed is printed
     python -m scripts.fuzz_bpe_kernel --natural 16                # megabytes of translation catalogues, many scripts

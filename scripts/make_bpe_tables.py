@@ -4,7 +4,7 @@ and `kinds.bin.gz` in that package, what OpenAI's patterns take each character f
     python scripts/make_bpe_tables.py            rewrite the files; prints what the manifest must say
     python scripts/make_bpe_tables.py --check    derive only, and compare with the manifest; nothing is written
 
-How an engine cuts and normalises is found by asking it (Hugging Face tokenizers, tiktoken) about every code point, not
+How an engine cuts and normalizes is found by asking it (Hugging Face tokenizers, tiktoken) about every code point, not
 by versions of Unicode. Whatever the counting takes for granted of a vocabulary is asserted here.
 """
 
@@ -34,7 +34,7 @@ from service.tokenizers.bpe_kernel.tables import (
     OVERLAP,
     PAGE,
     Header,
-    beside_bit,
+    hash_pair,
     pack,
 )
 from service.tokenizers.byte_alphabet import BYTE_TO_LETTER, decode_byte_level
@@ -191,7 +191,7 @@ def characters(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     sections["byte_ids"] = pack_numbers(ids[token] for token in byte_tokens)
     single = {ord(token): number for token, number in ids.items() if len(token) == 1} | {ord(" "): ids[MARK]}
     sections["characters"] = pack_numbers(sorted(single)) + pack_numbers(single[code] for code in sorted(single))
-    sections["beside"], sections["beside_bits"] = beside({_as_in_text(left + right) for left, right in pairs})
+    sections["beside"], sections["hash_pairs"] = beside({_as_in_text(left + right) for left, right in pairs})
     tokens = {token["content"]: token["id"] for token in content["added_tokens"] if not token["special"]}
     sections["added"], sections["added_ids"] = added(tokens)
     sections |= token_bytes({number: decode_sentencepiece(token) for token, number in ids.items()} | {
@@ -217,7 +217,7 @@ def beside(tokens: set[str]) -> tuple[bytes, bytes]:
         if (first + second).isascii():
             ascii_bits[ord(first) << 4 | ord(second) >> 3] |= 1 << (ord(second) & 7)
         else:
-            bit = beside_bit(ord(first), ord(second))
+            bit = hash_pair(ord(first), ord(second))
             bits[bit >> 3] |= 1 << (bit & 7)
     return bytes(ascii_bits), bytes(bits)
 

@@ -37,7 +37,7 @@ class Tokenizer(Protocol):
         ...
 
     def pieces(self, text: str) -> list[bytes]:
-        """The UTF-8 bytes of each token, in order; joined they are the (normalised) text."""
+        """The UTF-8 bytes of each token, in order; joined they are the (normalized) text."""
         ...
 
 

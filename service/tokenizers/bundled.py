@@ -1,4 +1,4 @@
-"""Open models, on the vocabularies that splintr bundles. There is no reference engine for them in the service.
+"""Open models, on splintr and the vocabularies that it bundles. The service has no reference engine for them.
 
 Splintr adds 54 "agent tokens" to each of them; they and the model's own special tokens never match in text here.
 Strings that the model's tokenizer.json lists as added but not as special (`<think>` for Qwen 3) are pieces of its

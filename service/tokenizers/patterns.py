@@ -1,5 +1,5 @@
-"""How OpenAI's tokenizers cut text before merging, and their special tokens: facts of each vocabulary, as tiktoken
-0.14.0 publishes them (MIT)."""
+"""The patterns by which OpenAI's tokenizers cut text before merging, and their special tokens, as tiktoken 0.14.0
+publishes them (MIT)."""
 
 from __future__ import annotations
 

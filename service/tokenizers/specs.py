@@ -1,4 +1,4 @@
-"""Every tokenizer the service knows, one row each: where its data comes from and which engines can run it.
+"""Every tokenizer of the service, one row each: where its data comes from and which engines can run it.
 
 Loaders import their engine when they are called, so that a started service holds no engine that it does not use.
 """
@@ -19,7 +19,7 @@ from service.tokenizers.golden import find_golden_answers
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """What a loader may ask for: the verified bytes of a manifest row, and the same tokenizer's reference engine."""
+    """What a loader may use: the verified bytes of a manifest row, and the same tokenizer's reference engine."""
 
     read: Callable[[str], bytes]
     reference: Callable[[], Tokenizer]
@@ -32,8 +32,8 @@ Loader = Callable[["TokenizerRow", Supply], Tokenizer]
 class TokenizerRow:
     """`data` is the manifest row the vocabulary comes from, None where a package carries it (`package`).
 
-    `reference_package` is what the reference runs on. `reference` and `fast` build the two engines from a reader of
-    verified data; a missing one is None.
+    `reference_package` is the package that the reference runs on. `reference` and `fast` build the two engines; a
+    missing one is None.
     """
 
     name: str
@@ -46,12 +46,12 @@ class TokenizerRow:
 
     @property
     def verified(self) -> bool:
-        """Whether a reference engine or committed answers of another implementation vouch for the counts."""
+        """Whether the counts are confirmed by a reference engine or by committed answers of another implementation."""
         return self.reference is not None or find_golden_answers(self.name) is not None
 
     @property
     def source(self) -> str:
-        """Where the vocabulary comes from, for people."""
+        """Where the vocabulary comes from, as text for people."""
         return self.file.origin if self.data else f"{self.package} {version(self.package)}"
 
     @property
@@ -66,7 +66,7 @@ class TokenizerRow:
         """8 hex digits of the data that decides the counts, the same for both engines.
 
         Of a shipped file it is the beginning of its sha256, unless another tokenizer reads the same file in another
-        way; of Claude 3 and later, the tiling engine's hash over its tables; of a vocabulary inside a package, a hash
+        way; of Claude 3 and later, a hash over the tables; of a vocabulary inside a package, a hash
         of the package's exact version.
         """
         if self.fast is _load_claude_kernel:
@@ -99,7 +99,7 @@ def _load_rank_kernel(row: TokenizerRow, supply: Supply) -> Tokenizer:
 
 
 RANK_SCHEMES: Mapping[str, Scheme] = {"o200k_base": "o200k", "cl100k_base": "cl100k"}
-"""File of ranks -> the pattern that it is cut by."""
+"""By file of ranks: the pattern that texts are cut by."""
 
 
 def _load_hugging_face(row: TokenizerRow, supply: Supply) -> Tokenizer:

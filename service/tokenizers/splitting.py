@@ -12,10 +12,10 @@ WHITE_SPACE = frozenset(
 """The Unicode property White_Space, which `\\s` means in the patterns (Python's `\\s` also has U+001C to U+001F)."""
 
 LONG_RUN = 100_000
-"""Runs at least this long, in characters, are treated apart; tiktoken 0.14.0 panics at 1,000,000."""
+"""Characters from which on a run of white space is encoded by itself; tiktoken 0.14.0 panics at 1,000,000."""
 
-WORDS = 2_000
-"""Characters of a block of words: SentencePiece's merging is three times as fast on blocks as on a megabyte."""
+BLOCK_CHARS = 2_000
+"""Of a block of words: SentencePiece's merging is three times as fast on blocks as on a megabyte."""
 
 _WORD_START = re.compile(r"(?<=[^\s>]) (?=\S)")
 _REST_OF_RUN = re.compile(f"[{''.join(sorted(WHITE_SPACE))}]*+")
@@ -40,7 +40,7 @@ def find_long_runs(text: str, shortest: int) -> Iterator[tuple[int, int]]:
             yield start, done
 
 
-def cut_before_words(text: str, size: int = WORDS) -> list[str]:
+def cut_before_words(text: str, size: int = BLOCK_CHARS) -> list[str]:
     """`text` in blocks of about `size` characters, each but the first beginning with the one blank before a word.
 
     No pattern and no vocabulary of an open model joins such a blank to a visible character on its left, except that

@@ -1,4 +1,4 @@
-"""What every tokenizer with a published vocabulary does alike, whichever engine finds the ids."""
+"""What all engines of published vocabularies have in common."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.types import Edge
 
 
 class Vocabulary(VocabularyTokenizer, ABC):
-    """Base of the engines: they find ids of ordinary text and bytes of an id; the rest follows.
+    """Base of the engines. A subclass finds the ids of ordinary text and the bytes of an id; all else is made of these.
 
     Special-token strings are ordinary text unless `parse_special`: then the text is cut at them first, as every
     original implementation does, and the parts between are ordinary text. Lone surrogates count as U+FFFD.
@@ -106,5 +106,5 @@ class Vocabulary(VocabularyTokenizer, ABC):
 
 
 def compile_alternatives(strings: Iterable[str]) -> re.Pattern[str]:
-    """Matches any of the strings: leftmost, then longest; never matches when there are none."""
+    """A pattern that matches any of the strings, leftmost and then longest. Without strings it never matches."""
     return re.compile("|".join(map(re.escape, sorted(strings, key=len, reverse=True))) or "(?!)")

@@ -235,7 +235,7 @@ async def test_no_other_route_is_answered_at_once(twin: Twin) -> None:
     for route in twin.fast.state.pipeline.routes.routes:
         assert isinstance(route, ServiceRoute | RawRoute)
         path = re.sub(r"{[\w:]+}", "gemini-2.5-flash", route.path)
-        for method in sorted(route.methods):
+        for method in sorted(route.methods or ()):
             if method == "POST" and path in EXAMPLES:
                 assert isinstance(route, RawRoute)
                 continue

@@ -1,4 +1,4 @@
-"""What the service is made of: locked by hash, listed, licensed so that anybody may run it, and checked offline."""
+"""The components of the service are locked by hash, listed, free to run for anybody, and can be audited offline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PERMISSIVE = {
 }
 
 WEAK = {"certifi": "MPL-2.0", "tqdm": "MPL-2.0 AND MIT"}
-"""Come with huggingface-hub and requests. The MPL asks that changes to their files be published; we make none."""
+"""They come with huggingface-hub and requests. The MPL asks to publish changes to their files; we make none."""
 
 
 @pytest.mark.parametrize("name", ["build", "run", "dev", "clients"])

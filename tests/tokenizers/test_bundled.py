@@ -138,7 +138,7 @@ def test_an_agent_tokens_id_is_outside_the_vocabulary() -> None:
 
 
 @given(TEXTS)
-def test_composition_is_the_standard_librarys_on_steady_characters(text: str) -> None:
+def test_nfc_is_the_standard_librarys_for_characters_that_both_know(text: str) -> None:
     assert to_nfc(text) == unicodedata.normalize("NFC", text)
 
 

@@ -15,8 +15,8 @@ from service.api.schemas.base import (
     StoredIn,
     UsageDialect,
 )
-from service.api.schemas.common import Quote
 from service.api.schemas.cost import USAGE, USAGE_DIALECT
+from service.api.schemas.counts import Quote
 from service.dialects.native_schema import CountBody, JsonObject
 from service.dialects.values import MAX_TOKENS, UsdAmount
 

@@ -15,7 +15,7 @@ from service.api.schemas.base import (
     UnknownUsd,
     UsageDialect,
 )
-from service.api.schemas.common import CountSummary, MaybeModel, NamedModel, Quote
+from service.api.schemas.counts import CountSummary, MaybeModel, NamedModel, Quote
 from service.api.schemas.errors import ErrorDetail
 from service.dialects.native_schema import CountBody, JsonObject
 from service.dialects.values import MAX_TOKENS, UsdAmount

@@ -10,7 +10,7 @@ from service.api.schemas.base import (
     Answer,
     Body,
 )
-from service.api.schemas.common import CountSummary, MaybeModel, NamedModel
+from service.api.schemas.counts import CountSummary, MaybeModel, NamedModel
 from service.dialects.native_schema import MODEL, TOKENIZER, JsonObject, Platform
 from service.dialects.values import MAX_TOKENS
 

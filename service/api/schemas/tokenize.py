@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from service.api.schemas.base import Answer, Body, Method, ModelMatch
-from service.api.schemas.common import ErrorBand, WarningItem
+from service.api.schemas.counts import ErrorBand, WarningItem
 from service.dialects.native_schema import MODEL, TOKENIZER, Engine, SpecialTokens
 
 MAX_TEXT = 1 << 20

@@ -1,4 +1,4 @@
-/* Counts the tokens of a UTF-8 text by byte-pair merges, word by word, and remembers words.
+/* Counts the tokens of a UTF-8 text, or finds their ids, by byte-pair merges, word by word; remembers words.
  *
  * Freestanding C for wasm32: no library, no allocation, no recursion, no floating point. The host writes the tables and
  * the text into linear memory and calls. Rebuilt by scripts/build_kernel.sh; the built kernel.wasm is committed.
@@ -36,7 +36,7 @@ static void count_by_pattern(int last, u8 *free) {
     }
 }
 
-/* What follows the counted units of a block: where it lies, how many bytes it has; and where their ids are. */
+/* What follows the counted units of a block: where it lies and its bytes; and where the ids of the units are. */
 static u32 rest[3];
 
 EXPORT("rest_at") u32 rest_at(void) { return (u32)rest; }

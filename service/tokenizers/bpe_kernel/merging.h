@@ -148,8 +148,8 @@ static void write_id(u32 place, u32 after) {
     *next_id++ = is_by_ranks() ? rank_of_both(place, after, after) : ids[place];
 }
 
-/* Where the tokens of the merged chain end that are kept: at the first token that begins `OVERLAP` symbols before the
- * end. Writes their ids; returns their number. */
+/* Keeps the tokens of the merged chain up to `end`, the first token that begins in its last `OVERLAP` symbols. Writes
+ * their ids; returns their number. */
 static u32 keep_up_to_overlap(u32 count, u32 *end) {
     u32 kept = 0, i = 0;
     for (; i < count - OVERLAP; i = nexts[i]) {
@@ -172,10 +172,9 @@ static void write_chain(void) {
     for (u32 i = 0; i != NONE; i = nexts[i]) write_id(i, nexts[i]);
 }
 
-/* Tokens of a word of more than MAX_SYMBOLS symbols, in windows that overlap. A row of tokens is what merging makes of
- * their bytes exactly if this holds for each two neighbours (the package's docstring says why). So two rows that share a
- * token may be joined there: a window is kept up to a token that the next one, which begins with it, also makes. NONE
- * where the next window makes another token. */
+/* Tokens of a word of more than MAX_SYMBOLS symbols, in windows that overlap. The next window begins with a token of
+ * this one, and must make the same token of it: then the two rows of tokens may be joined there (the package's docstring
+ * says why). NONE where it makes another token. */
 static u32 merge_long_word(const u8 *word, u32 length) {
     u32 tokens = 0, shared = 0; /* symbols of the token that the next window must begin with */
     for (u32 at = 0;;) {

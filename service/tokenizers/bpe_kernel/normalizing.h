@@ -108,7 +108,7 @@ static u32 write_character(u8 *to, u32 c) {
     return bytes;
 }
 
-/* Where in the normalised text the last character begins that what follows may still change. */
+/* Where in the normalized text the last character begins that what follows may still change. */
 static u32 settled;
 
 /* The record of the character at i, its code point and its bytes. */
@@ -118,7 +118,7 @@ static u32 record_at(u32 i, u32 *code_point, u32 *bytes) {
     return record == NO_KIND ? record_of(*code_point) : record;
 }
 
-/* Makes the text its normalised rest from `done` on, written at `to`, which has room for MAX_GROWTH times as many bytes;
+/* Makes the text its normalized rest from `done` on, written at `to`, which has room for MAX_GROWTH times as many bytes;
  * behind that is room for the code points of a stretch. */
 static void normalize(u32 done, u8 *to) {
     u32 made = 0, last = 0, bytes, code_point; /* `last`: where the last character begins */

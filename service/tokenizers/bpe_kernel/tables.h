@@ -57,9 +57,9 @@ enum kind { UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, NEWLINE, OTHER, KIND = 
 
 static struct tables tables;
 
-/* What the tables say, unfolded: the kind of all characters that begin in a byte, NO_KIND where they differ or NFKC
- * does not leave them alone; the kind of ASCII, NOT_ASCII from 128 on; by first * 256 + second of ASCII, whether a character that is no part of an added token
- * goes on behind another. */
+/* The tables in a form that is quicker to read. By the first byte of a character: the kind of all that begin with it,
+ * NO_KIND where they differ or NFKC does not leave them alone. The kind of ASCII, NOT_ASCII from 128 on. By first * 256 +
+ * second of two ASCII characters: whether they stand side by side in a token and the second begins no added token. */
 #define NO_KIND 0xFF
 #define NOT_ASCII 31
 static u8 byte_kinds[256];

@@ -19,7 +19,7 @@ from service.tokenizers.bpe_kernel.tables import (
     PAGE,
     BpeTables,
     Header,
-    beside_bit,
+    hash_pair,
     make_rank_tables,
     pack,
     unpack,
@@ -56,12 +56,12 @@ def test_merges_are_those_of_the_json(name: str, tables: BpeTables) -> None:
 
 
 def test_no_token_that_merging_makes_holds_a_pair_where_texts_are_cut() -> None:
-    ascii_bits, bits = GEMMA.sections["beside"], GEMMA.sections["beside_bits"]
+    ascii_bits, bits = GEMMA.sections["beside"], GEMMA.sections["hash_pairs"]
 
     def is_beside(first: int, second: int) -> bool:
         if first < 128 and second < 128:
             return bool(ascii_bits[first << 4 | second >> 3] >> (second & 7) & 1)
-        bit = beside_bit(first, second)
+        bit = hash_pair(first, second)
         return bool(bits[bit >> 3] >> (bit & 7) & 1)
 
     pairs = set()
