@@ -85,7 +85,7 @@ def served(live: LiveServer) -> set[tuple[str, str]]:
     return {(method.upper(), route) for route, methods in paths.items() for method in methods}
 
 
-PAGES_OF_THE_SERVICE = {("GET", "/"), ("GET", "/openapi.json")}
+PAGES_OF_THE_SERVICE = {("GET", "/"), ("GET", "/openapi.json"), ("GET", "/docs")}
 """Routes that /openapi.json does not list."""
 
 
