@@ -80,7 +80,7 @@ def run(caller: Caller, cases: int, seed: int | None = None) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with _server(folder, caller) as (server, key, watcher):
-            document = httpx.get(f"{server.url}/openapi.json", headers=watcher)
+            document = httpx.get(f"{server.url}/openapi.json", headers=watcher, timeout=60)
             folder.joinpath("openapi.json").write_text(document.text)
             before = _answers(server, watcher)
             report = _schemathesis(folder, server.url, cases, key, seed)
