@@ -60,8 +60,8 @@ class Turn:
 
 
 def conversation(characters: int) -> Iterator[Turn]:
-    """Turns of about 600 characters each, up to a length. Every third round has a call and its result. The last turn has
-    the number of the request."""
+    """Turns of about 600 characters each, up to a length. Every third round has a call and its result. The last turn
+    has the number of the request."""
     written, at = 0, 0
     while written < characters - 700:
         rounds = at % 3

@@ -20,7 +20,7 @@ def main() -> None:
     arguments = read_arguments()
     if address := os.environ.get("RAY_ADDRESS"):
         ray.init(address)
-    else:  # a Ray of our own that only this machine reaches, and that reports to nobody
+    else:  # start a Ray that only this machine can reach, and that sends no usage statistics
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ray.init("local", include_dashboard=False, _node_ip_address="127.0.0.1")
     read = ray.data.read_parquet if arguments.input.endswith(".parquet") else ray.data.read_json
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _absolute(path: str) -> str:
-    """Workers run in folders of their own."""
+    """The absolute path, because Ray's workers run in other folders."""
     return path if "://" in path else os.path.abspath(path)
 
 

@@ -1,4 +1,4 @@
-"""Run by `make examples`, in an environment of its own: Ray is larger than all of this project's requirements."""
+"""`make examples` runs this in an environment of its own: Ray is larger than all requirements of this project."""
 
 from __future__ import annotations
 

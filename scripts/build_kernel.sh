@@ -1,7 +1,7 @@
 #!/bin/sh
-# Rebuilds kernel.wasm of service/tokenizers/claude and .../words from the kernel.c beside it, and notes in kernel.built
-# what it was built from and by what. Needs clang with the wasm32 target, and wasm-ld (lld).
-# With arguments, TARGET [claude|bpe_kernel]: writes that one kernel there, notes nothing.
+# Builds kernel.wasm of service/tokenizers/claude and service/tokenizers/bpe_kernel from the kernel.c beside it. Writes
+# the hashes of the sources and the compiler's version to kernel.built. Needs clang with the wasm32 target, and wasm-ld
+# (lld). With arguments, TARGET [claude|bpe_kernel], it only builds that kernel, into the file TARGET.
 set -eu
 cd "$(dirname "$0")/../service/tokenizers"
 clang="${CLANG:-clang}"

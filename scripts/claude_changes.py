@@ -1,4 +1,4 @@
-"""What the tiling kernel may normalize by itself, character by character, derived from the twin in Python.
+"""The characters that the Claude kernel may normalize by itself, derived from the same code in Python.
 
 `service/tokenizers/claude/normalize.py` says what becomes of a character; the Unicode database of this Python, which
 characters NFC may compose or reorder. Both are frozen into the tables. What an assigned character composes with never

@@ -1,4 +1,4 @@
-"""What the tiling counter rests on, asserted over every piece of a vocabulary.
+"""The facts that counting unit by unit depends on, asserted over every piece of a vocabulary.
 
 The counter cuts a text where no piece can span the cut (`service/tokenizers/claude/__init__.py` lists the facts). A
 new vocabulary that breaks one stops here, loudly, and never reaches a count.
@@ -46,7 +46,7 @@ def classify(char: str) -> str:
 
 
 def check_facts(pieces: Iterable[str]) -> None:
-    """Assert what every cut rests on (the facts are listed in `tiling/__init__.py`)."""
+    """Assert the facts that every cut depends on (listed in `service/tokenizers/claude/__init__.py`)."""
     pieces = frozenset(pieces)
     for piece in pieces:
         for left, right in itertools.pairwise(piece):

@@ -1,14 +1,14 @@
-"""Make `service/tokenizers/golden_open.json`: what other implementations say about the open models' tokenizers.
+"""Make `service/tokenizers/golden_open.json`: the ids that other implementations give for the open models' tokenizers.
 
     uv pip install --python .venv/bin/python mistral-common==1.13.1 sentencepiece==0.2.3
-    .venv/bin/python scripts/confirm_open_models.py            asks them, and writes the file
-    scripts/install.sh                                         the locked versions again
+    .venv/bin/python scripts/confirm_open_models.py            compute the ids, write the file
+    scripts/install.sh                                         install the locked versions again
 
-It needs npm and node on PATH, and a network. No lock has the two packages: nothing else here needs them.
+It needs npm and node on PATH, and a network. The two packages are in no lock, because nothing else needs them.
 
-The service runs these vocabularies on splintr alone. Here each is asked of another implementation over a vocabulary
-that somebody else published; the answers are committed, and the engine must give them at load or its counts become
-estimates. No other implementation was found for gemma4, glm4 and kimi: they have no answers and stay unverified.
+The service runs these vocabularies on splintr alone. This script asks another implementation, with a vocabulary that
+somebody else published. Its ids are committed. When the engine gives other ids at load, its counts become estimates.
+No other implementation was found for gemma4, glm4 and kimi: they have no committed ids and stay unverified.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def llama_tokenizer_js(texts: list[str], scratch: Path) -> tuple[Ids, str]:
 
 def mistral_sentencepiece(model: str) -> Callable[[list[str], Path], tuple[Ids, str]]:
     def answer(texts: list[str], scratch: Path) -> tuple[Ids, str]:
-        import sentencepiece  # noqa: PLC0415
+        import sentencepiece
 
         processor = sentencepiece.SentencePieceProcessor(model_file=str(files("mistral_common") / "data" / model))
         source = f"sentencepiece {version('sentencepiece')} over mistral-common {version('mistral-common')} {model}"
@@ -74,7 +74,7 @@ def mistral_sentencepiece(model: str) -> Callable[[list[str], Path], tuple[Ids, 
 
 
 def mistral_tekken(texts: list[str], scratch: Path) -> tuple[Ids, str]:
-    from mistral_common.tokens.tokenizers.tekken import Tekkenizer  # noqa: PLC0415
+    from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     name = "tekken_240718.json"
     tokenizer = Tekkenizer.from_file(str(files("mistral_common") / "data" / name))

@@ -1,4 +1,4 @@
-"""Compare the word counters with tiktoken and Hugging Face tokenizers on texts that nobody would write.
+"""Compare the BPE kernel with tiktoken and Hugging Face tokenizers on random texts.
 
     python -m scripts.fuzz_bpe_kernel --seconds 60                # random texts; the seed is printed
     python -m scripts.fuzz_bpe_kernel --natural 16                # megabytes of translation catalogues, many scripts
@@ -17,16 +17,23 @@ import time
 from collections.abc import Iterator
 
 from scripts.fuzz_claude import Texts, catalogue_texts
+from service.tokenizers.base import Tokenizer
 from service.tokenizers.bpe_kernel.kernel import KernelPool
 from service.tokenizers.bpe_kernel.tables import BpeTables, make_rank_tables, unpack
 from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 from service.tokenizers.data import read_verified
-from service.tokenizers.registry import get_tokenizer
+from service.tokenizers.registry import Registry, get_tokenizer
 from service.tokenizers.specs import RANK_SCHEMES
 from service.tokenizers.vocabulary import Vocabulary
 
 NAMES = ("claude", "gemma3", "o200k_base", "cl100k_base")
-SMALL_BLOCK = 80
+SMALL_BLOCK_CHARS = 80
+LONG_WORDS = (
+    "x", "ab", "aab", "qwzj", "ACGT", "-", "=-", " ", "\u3000", "\n ", "漢字仮名", "กขคงจ", "한", "\U0001f600",
+    "\u0301", "\u0301\u0323",
+)
+"""Of these characters there are words of more symbols than the kernel merges at once, in order or at random."""
+LONG_WORD_SHARE = 0.002
 PARTS = (
     "<unused7>", "<unused6241>", "<unused>", "<b>", "</b>", "</table>", "<blockquote>", "<", ">", "> </", "<<b>>", "[",
     "[multimodal]", "<mask>", "<bos>", "<start_of_turn>", "\u2581", "\u2581\u2581", " \u2581", "\u2581 ", "<EOT>",
@@ -38,16 +45,25 @@ SURROUNDINGS = ("a{0}b {0}{0}1{0}", "{0}\u0301{0} {0}\u11a8.{0}\uac00{0}\u3099")
 
 
 class BpeTexts(Texts):
-    """Those of the tiling fuzzer, with what matters to these vocabularies strewn in."""
+    """Those of the other fuzzer, with what matters to these vocabularies strewn in, and a few very long words."""
 
     def text(self) -> str:
         some = self.random
+        if some.random() < LONG_WORD_SHARE:
+            return self._long_word()
         text = super().text()
         for _ in range(some.choice((0, 1, 1, 2, 5))):
             at = some.randint(0, len(text))
             times = some.choice((1, 1, 1, 2, 3, 30, 31, 32, 33, 62, 63))
             text = text[:at] + some.choice(PARTS) * times + text[at:]
         return text
+
+    def _long_word(self) -> str:
+        some = self.random
+        letters, length = some.choice(LONG_WORDS), some.randint(66_000, 140_000)
+        if some.random() < 0.5:
+            return "".join(some.choices(letters, k=length))
+        return (letters * length)[:length]
 
 
 def every_code_point() -> Iterator[str]:
@@ -82,11 +98,16 @@ def read_tables(name: str) -> BpeTables:
     return unpack(read_verified(f"{name}-words"))
 
 
+def _refuse() -> Tokenizer:
+    raise RuntimeError("the kernel left a text to the reference")
+
+
 def _counters() -> Iterator[tuple[str, BpeTokenizer, KernelPool]]:
     for name in NAMES:
-        counter = get_tokenizer(name, "fast")
+        counter = Registry().get(name, "fast")
         assert isinstance(counter, BpeTokenizer)
-        yield name, counter, KernelPool(read_tables(name), SMALL_BLOCK)
+        counter._reference = _refuse
+        yield name, counter, KernelPool(read_tables(name), SMALL_BLOCK_CHARS)
 
 
 COUNTERS = tuple(_counters())

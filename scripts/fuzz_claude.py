@@ -1,4 +1,4 @@
-"""Compare the tiling tokenizers with ctok on texts that nobody would write, or on all the translations found here.
+"""Compare the Claude tokenizers with ctok on random texts, or on all the translations that this machine has.
 
     python -m scripts.fuzz_claude --seconds 60                # random texts; the seed is printed
     python -m scripts.fuzz_claude --seconds 60 --seed 7 --memo-bytes 12000     # a memory that is always full
@@ -203,7 +203,7 @@ def counts(tokenizer: ClaudeTokenizer, text: str) -> Iterator[tuple[str, int]]:
         tokenizer._kernels = None
         yield "memo", tokenizer.count(text)
         if kernels is not None:
-            tokenizer._kernels, tokenizer.kernel_from = kernels, 1
+            tokenizer._kernels, tokenizer.kernel_min_chars = kernels, 1
             yield "kernel", tokenizer.count(text)
     finally:
         tokenizer._kernels = kernels

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Makes .venv from requirements/dev.txt, or the folder $1 from the lock $2, with hashes. Safe to run again: what is right
-# is left alone.
-# Needs a network (or a mirror that uv and pip are configured for) and one of: uv, a Python with venv and pip.
-# It looks for uv, gets one into .uv/ where there is none, and takes a Python >= 3.12 where there is one, else lets uv
-# fetch one. Nothing is installed outside this folder.
+# Makes .venv from requirements/dev.txt, or the folder $1 from the lock $2, and checks the hashes. It can be run again at
+# any time. It needs a network (or a mirror that uv and pip are configured for), and uv or a Python with venv and pip.
+# When there is no uv, it installs one into .uv/. It uses a Python >= 3.12 when there is one, else uv fetches one.
+# Nothing is installed outside this folder.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,7 +13,7 @@ say() { printf 'install: %s\n' "$*" >&2; }
 
 # ---------------------------------------------------------------- Python
 
-# A pyenv shim is on PATH even where no version stands behind it, so every candidate has to run.
+# A pyenv shim is on PATH even when its version is not installed, so each candidate is tried.
 pythons() {
     for name in python3.13 python3.12 python3.14 python3 python; do
         command -v "$name" 2>/dev/null || true
@@ -52,7 +51,7 @@ find_uv() {
     return 1
 }
 
-# Into .uv/: by venv, or by pip alone where Debian has split venv off. Neither touches the system's Python.
+# Installs uv into .uv/, by venv or, where Debian has split venv off, by pip. Neither changes the system's Python.
 get_uv() {
     python=$(find_python 3.8 venv ensurepip)
     if [ -n "$python" ]; then
@@ -76,23 +75,23 @@ find_uv || { get_uv && find_uv; } || exit 1
 
 # ---------------------------------------------------------------- the environment
 
-# What is fetched is tried twice: behind a proxy with a certificate of its own only the system's certificates will do,
-# and a small image may have none of these.
+# Everything is fetched in up to two tries, with uv's certificates and then with the system's. Behind a proxy with a
+# certificate of its own only the system's certificates work; a small image may have none.
 if ! "$VENV"/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1; then
     python=$(find_python 3.12)
     [ -n "$python" ] || say "no Python >= 3.12 here: uv fetches $WANTED"
     make_venv() { "$UV_BIN" venv --quiet --clear --python "${python:-$WANTED}" "$VENV"; }
     make_venv || UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 make_venv || {
-        say "no Python >= 3.12 could be had. Install one (your package manager, or uv python install $WANTED)"
+        say "no Python >= 3.12 was found or could be fetched. Install one (your package manager, or uv python install $WANTED)"
         say "and run make again."
         exit 1
     }
 fi
 fetch() { "$UV_BIN" pip install --quiet --python "$VENV"/bin/python --require-hashes -r "$LOCK"; }
-fetch || { say "once more, with the system's certificates" && UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 fetch; } || {
+fetch || { say "trying again with the system's certificates" && UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 fetch; } || {
     say "the requirements could not be fetched: see above. A mirror is set with UV_DEFAULT_INDEX."
     exit 1
 }
-# setuptools comes from the lock, too: building the package fetches nothing that has no hash.
+# setuptools is in the lock, too, so that nothing without a hash is fetched to build the package.
 "$UV_BIN" pip install --quiet --python "$VENV"/bin/python --no-deps --no-build-isolation --editable .
 say "ready: $("$VENV"/bin/python --version) in $VENV"

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PATH:$PWD/.uv/bin
-for part in build run dev examples; do
+for part in build run dev examples clients; do
     uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url \
         --custom-compile-command "make lock" "$@" --output-file requirements/$part.txt requirements/$part.in
 done

@@ -1,9 +1,9 @@
-"""Write service/api/schemas/examples.json: for every operation a real request and its answer, for OpenAPI and tests.
+"""Write service/api/schemas/examples.json: a real request and its response for every operation, for OpenAPI and tests.
 
     python -m scripts.make_api_examples
 
-Each is played in an app of its own, over HTTP in this process. What differs from run to run (lease ids, instants) is
-replaced by FIXED.
+Each request is sent to a new app, over HTTP in this process. Values that differ from run to run (lease ids, times) are
+replaced by those of FIXED.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ BEFORE: Mapping[str, tuple[str, ...]] = {
     "settle": ("reserve",), "release": ("reserve",), "usage": ("count_tokens", "take_usage"),
     "usage_drift": ("take_usage",),
 }
-"""What is asked before: a lease that it gives is the one in the request."""
+"""Operations that are called before. If one of them returns a lease, the request uses it."""
 
 FIXED: Mapping[str, str | bool] = {
     "lease_id": "6af87770-8d302e565fdb7a6d5ad2f785", "loaded": True,
@@ -112,7 +112,7 @@ FIXED: Mapping[str, str | bool] = {
     "from": "2026-11-15T00:00:00+05:30", "to": "2026-11-15T17:45:00+05:30",
     "start": "2026-11-15T00:00:00+05:30", "end": "2026-11-16T00:00:00+05:30",
 }
-"""What stands in the place of a value of the same type that differs from run to run."""
+"""The name of a field -> the value that replaces one of the same type, because it differs from run to run."""
 
 FILES = {
     "budgets_file": '[budgets.team-a]\nlimit_usd = "50"\nper = "day"\nzone = "Asia/Seoul"\n',
@@ -122,7 +122,7 @@ FILES = {
 
 @cache
 def operations() -> Mapping[str, tuple[str, str]]:
-    """(method, path) of each operation, by its name."""
+    """The name of each operation -> its method and path."""
     return {
         operation["operationId"]: (method, path)
         for path, methods in make_app().openapi()["paths"].items() for method, operation in methods.items()
@@ -131,7 +131,7 @@ def operations() -> Mapping[str, tuple[str, str]]:
 
 @asynccontextmanager
 async def open_client(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a new app with the files that examples need. It is ready, with one tokenizer loaded."""
+    """A client of a new app that is ready. It has the files that the examples need, and has loaded one tokenizer."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FILES.items():
             settings[name] = Path(folder, name)
@@ -143,7 +143,7 @@ async def open_client(**settings: Any) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def ask(client: httpx.AsyncClient, name: str, params: Mapping[str, str], request: Any) -> Any:
-    """The answer of the operation called `name`: JSON, or text. Raises HTTPStatusError where it is refused."""
+    """Call the operation `name`. Returns the response as JSON or text. Raises HTTPStatusError for an error."""
     method, path = operations()[name]
     in_path = re.findall(r"{(\w+)}", path)
     query = {key: value for key, value in params.items() if key not in in_path}
@@ -154,7 +154,7 @@ async def ask(client: httpx.AsyncClient, name: str, params: Mapping[str, str], r
 
 
 async def play(name: str) -> dict[str, Any]:
-    """The example of one operation: params, request, response."""
+    """Make the example of one operation: params, request, response."""
     base = examples.base_name(name)
     params, request = REQUESTS[base]
     async with open_client() as client:
@@ -169,7 +169,7 @@ async def play(name: str) -> dict[str, Any]:
 
 
 def fixed(value: Any) -> Any:
-    """JSON with FIXED in the place of what differs from run to run."""
+    """JSON in which the fields of FIXED have those values."""
     if isinstance(value, dict):
         return {
             key: FIXED[key] if key in FIXED and type(item) is type(FIXED[key]) else fixed(item)

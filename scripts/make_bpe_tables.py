@@ -4,7 +4,7 @@ and `kinds.bin.gz` in that package, what OpenAI's patterns take each character f
     python scripts/make_bpe_tables.py            rewrite the files; prints what the manifest must say
     python scripts/make_bpe_tables.py --check    derive only, and compare with the manifest; nothing is written
 
-How an engine cuts and normalises is found by asking it (Hugging Face tokenizers, tiktoken) about every code point, not
+How an engine cuts and normalizes is found by asking it (Hugging Face tokenizers, tiktoken) about every code point, not
 by versions of Unicode. Whatever the counting takes for granted of a vocabulary is asserted here.
 """
 
@@ -30,30 +30,34 @@ from service.tokenizers.bpe_kernel.tables import (
     ADDED_BYTES,
     BESIDE_BITS,
     LONGEST_BLANK,
+    MAX_GROWTH,
+    OVERLAP,
     PAGE,
     Header,
-    beside_bit,
+    hash_pair,
     pack,
 )
 from service.tokenizers.byte_alphabet import BYTE_TO_LETTER, decode_byte_level
 from service.tokenizers.data import read_verified, shipped_files
 from service.tokenizers.reference.huggingface import decode_sentencepiece
 
-ASTRAL = "\U00010000"
 KINDS = (r"\p{Lu}\p{Lt}", r"\p{Ll}", r"\p{Lm}\p{Lo}", r"\p{M}", r"\p{N}", r"\s", r"\r\n")
 CASELESS, NUMBER, SPACE, OTHER, CHANGES, JOINS = 2, 4, 5, 7, 8, 16
 """`enum kind` of tables.h."""
 PROBES = (("a", CASELESS), ("1", NUMBER), ("\n", SPACE), ("!", OTHER))
-GROWTH = 3
-"""Times its bytes that a character may become in the kernel."""
-NFKC = normalizers.NFKC().normalize_str
+NFKC, NFKD = normalizers.NFKC().normalize_str, normalizers.NFKD().normalize_str
+NFC, NFD = normalizers.NFC().normalize_str, normalizers.NFD().normalize_str
+LOWEST, HIGHEST = "\u0334", "\u0345"
+"""Marks of the lowest and of the highest combining class, 1 and 240."""
+VOWELS_AND_TRAILING = {*map(chr, range(0x1161, 0x1176)), *map(chr, range(0x11A8, 0x11C3))}
+"""Hangul that composes by arithmetic with what stands before it."""
 DATA = Path(__file__).resolve().parent.parent / "tokenizers_data"
-KINDS_FILE = DATA.parent / "service" / "tokenizers" / "words" / "kinds.bin.gz"
+KINDS_FILE = DATA.parent / "service" / "tokenizers" / "bpe_kernel" / "kinds.bin.gz"
 MARK = "\u2581"
 SECTIONS = dict[str, bytes]
 
 
-def words(values: Iterable[int]) -> bytes:
+def pack_numbers(values: Iterable[int]) -> bytes:
     found = list(values)
     return struct.pack(f"<{len(found)}I", *found)
 
@@ -72,8 +76,9 @@ def merges(model: dict[str, Any]) -> tuple[list[tuple[str, str]], SECTIONS]:
     pairs = [tuple(row.split(" ") if isinstance(row, str) else row) for row in model["merges"]]
     assert len(set(pairs)) == len(pairs) < 1 << 20
     assert max(ids.values()) < 1 << 18
-    sides = words(ids[left] for left, _ in pairs) + words(ids[right] for _, right in pairs)
-    return pairs, {"sides": sides, "made": words(ids[left + right] for left, right in pairs)}
+    sides = pack_numbers(ids[left] for left, _ in pairs) + pack_numbers(ids[right] for _, right in pairs)
+    assert max(map(len, ids)) < OVERLAP // 2
+    return pairs, {"sides": sides, "made": pack_numbers(ids[left + right] for left, right in pairs)}
 
 
 # ---------------------------------------------------------------- GPT-2's pattern over bytes, after NFKC
@@ -87,26 +92,23 @@ def gpt2(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     assert all(token["special"] for token in content["added_tokens"])
     _, sections = merges(content["model"])
     ids = content["model"]["vocab"]
-    sections["byte_ids"] = words(ids[BYTE_TO_LETTER[byte]] for byte in range(256))
-    unstable = find_unstable()
-    changes = dict(simple_changes(unstable))
-    sections["kind_pages"], sections["kinds"] = kind_pages({*unstable}, changes)
-    sections["changes"] = words(map(ord, changes)) + words([0, *accumulate(map(len, changes.values()))])
-    sections["change_bytes"] = b"".join(changes.values())
+    sections["byte_ids"] = pack_numbers(ids[BYTE_TO_LETTER[byte]] for byte in range(256))
+    marks, pairs = find_marks(), find_compositions()
+    sections["kind_pages"], sections["kinds"] = kind_pages({*marks, *VOWELS_AND_TRAILING, *(pair[1] for pair in pairs)})
+    sections |= nfkc_sections(marks, pairs)
     sections |= token_bytes({number: decode_byte_level(token) for token, number in ids.items()})
-    return Header("gpt2", specials, 0, ranges(ord(letter) for letter in unstable if letter < ASTRAL)), sections
+    return Header("gpt2", specials, 0), sections
 
 
-def kind_pages(unstable: Container[str], changes: Container[str]) -> tuple[bytes, bytes]:
+def kind_pages(joining: Container[str]) -> tuple[bytes, bytes]:
     """The kind of every code point, in pages: whether a letter, a digit or a sign goes on in it as one pre-token, and
-    what NFKC does to it."""
+    what NFKC may do to it."""
     split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str
     kinds = bytearray(sys.maxunicode + 1)
     for letter in scalars():
         alone = (kind for before, kind in PROBES if len(split(before + letter)) == 1)
         kinds[ord(letter)] = next(alone, OTHER) if letter not in " \n" else SPACE
-        if letter in unstable:
-            kinds[ord(letter)] |= CHANGES if letter in changes else JOINS
+        kinds[ord(letter)] |= CHANGES * (NFKC(letter) != letter) | JOINS * (NFKD(letter)[0] in joining)
     return in_pages(kinds)
 
 
@@ -129,38 +131,49 @@ def tiktoken_kinds() -> bytes:
     return b"".join(in_pages(kinds))
 
 
-def find_unstable() -> list[str]:
-    """Characters that NFKC may change, or may join to what stands before them."""
-    seconds = {
-        chr(int(parts[1], 16)) for letter in scalars()
-        if len(parts := unicodedata.decomposition(letter).split()) == 2 and not parts[0].startswith("<")
-    } | {chr(code) for code in range(0x1160, 0x1200)}
-
-    def is_stable(letter: str) -> bool:
-        known = unicodedata.category(letter) != "Cn" and not unicodedata.combining(letter)
-        return known and letter not in seconds and NFKC(letter) == letter
-
-    return [letter for letter in scalars() if not letter.isascii() and not is_stable(letter)]
-
-
-def simple_changes(unstable: list[str]) -> Iterator[tuple[str, bytes]]:
-    """Those of them that become characters that are stable themselves, whatever stands around, and what they become."""
-    some = {*unstable}
-    for letter in unstable:
-        made = NFKC(letter)
-        known = unicodedata.category(letter) != "Cn" and not unicodedata.combining(letter)
-        if known and made != letter and not some & {*made} and len(made.encode()) <= GROWTH * len(letter.encode()):
-            yield letter, made.encode()
+def find_marks() -> dict[str, int]:
+    """The characters that are put in order, and their combining classes: whatever has one is moved behind a mark of a
+    lower class, or before one of a higher. The numbers are Python's, which never change once a character has one."""
+    marks: dict[str, int] = {}
+    for letter in scalars():
+        pairs = (letter + LOWEST, HIGHEST + letter)
+        if NFD(letter) == letter and any(NFD(pair) != pair for pair in pairs):
+            marks[letter] = unicodedata.combining(letter)
+    by_class = {number: mark for mark, number in marks.items()}
+    for mark, number in marks.items():
+        for other_number, other in by_class.items():
+            expected = other + mark if number > other_number else mark + other
+            assert number == other_number or NFD(mark + other) == NFD(other + mark) == expected
+    return marks
 
 
-def ranges(codes: Iterable[int]) -> list[list[int]]:
-    found: list[list[int]] = []
-    for code in codes:
-        if found and found[-1][1] == code - 1:
-            found[-1][1] = code
-        else:
-            found.append([code, code])
-    return found
+def find_compositions() -> dict[str, str]:
+    """Pairs of characters, and what they compose to. Hangul syllables are not among them."""
+    pairs: dict[str, str] = {}
+    for letter in scalars():
+        parts = unicodedata.decomposition(letter).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            pair = "".join(chr(int(part, 16)) for part in parts)
+            if NFC(pair) == letter:
+                pairs[pair] = letter
+    return pairs
+
+
+def nfkc_sections(marks: dict[str, int], pairs: dict[str, str]) -> SECTIONS:
+    composed = {letter: NFKD(letter).encode() for letter in scalars()
+                if not "\uac00" <= letter < "\ud7a4" and NFKD(letter) != letter}
+    assert all(len(made) <= MAX_GROWTH * len(letter.encode()) for letter, made in composed.items())
+    assert all(len(letter.encode()) <= len(pair.encode()) for pair, letter in pairs.items())
+    assert not {*marks} & {*composed}
+    rows = sorted(pairs.items())
+    return {
+        "composed": pack_numbers(map(ord, composed)) + pack_numbers([0, *accumulate(map(len, composed.values()))]),
+        "decomposed": b"".join(composed.values()),
+        "marks": pack_numbers(map(ord, marks)) + pack_numbers(marks.values()),
+        "first_parts": b"".join(pack_numbers(map(ord, column)) for column in zip(
+            *((pair[0], pair[1], letter) for pair, letter in rows), strict=True
+        )),
+    }
 
 
 # ---------------------------------------------------------------- cut between characters that no token joins
@@ -175,10 +188,10 @@ def characters(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
     assert not {*byte_tokens} & {side for pair in pairs for side in pair}
     assert not any(" " in token for token in ids if len(token) > 1)
-    sections["byte_ids"] = words(ids[token] for token in byte_tokens)
+    sections["byte_ids"] = pack_numbers(ids[token] for token in byte_tokens)
     single = {ord(token): number for token, number in ids.items() if len(token) == 1} | {ord(" "): ids[MARK]}
-    sections["characters"] = words(sorted(single)) + words(single[code] for code in sorted(single))
-    sections["beside"], sections["beside_bits"] = beside({_as_in_text(left + right) for left, right in pairs})
+    sections["characters"] = pack_numbers(sorted(single)) + pack_numbers(single[code] for code in sorted(single))
+    sections["beside"], sections["hash_pairs"] = beside({_as_in_text(left + right) for left, right in pairs})
     tokens = {token["content"]: token["id"] for token in content["added_tokens"] if not token["special"]}
     sections["added"], sections["added_ids"] = added(tokens)
     sections |= token_bytes({number: decode_sentencepiece(token) for token, number in ids.items()} | {
@@ -188,7 +201,7 @@ def characters(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
                    for flag in ("single_word", "lstrip", "rstrip", "normalized"))
     specials = {token["content"]: token["id"] for token in content["added_tokens"] if token["special"]}
     template = content["post_processor"]["single"]
-    return Header("between_characters", specials, sum("SpecialToken" in step for step in template), []), sections
+    return Header("between_characters", specials, sum("SpecialToken" in step for step in template)), sections
 
 
 def _as_in_text(token: str) -> str:
@@ -204,7 +217,7 @@ def beside(tokens: set[str]) -> tuple[bytes, bytes]:
         if (first + second).isascii():
             ascii_bits[ord(first) << 4 | ord(second) >> 3] |= 1 << (ord(second) & 7)
         else:
-            bit = beside_bit(ord(first), ord(second))
+            bit = hash_pair(ord(first), ord(second))
             bits[bit >> 3] |= 1 << (bit & 7)
     return bytes(ascii_bits), bytes(bits)
 
@@ -217,7 +230,7 @@ def added(tokens: dict[str, int]) -> tuple[bytes, bytes]:
     assert {*tokens} == {*tags, *runs} - {"", MARK}
     assert all(token.isascii() and len(token) < ADDED_BYTES for token in tags)
     entries = b"".join(token.encode().ljust(ADDED_BYTES, b"\0") for token in tags)
-    return entries, words(tokens.get(token, 0) for token in [*tags, *runs])
+    return entries, pack_numbers(tokens.get(token, 0) for token in [*tags, *runs])
 
 
 def token_bytes(tokens: dict[int, bytes]) -> SECTIONS:

@@ -232,7 +232,7 @@ GOLDEN = (
     "👩‍👧 𝔘 \U0010ffff\ufffd", "  a  b\t c\u3000\n d", "=" * 700 + "." * 300 + " -*- (!?)", "\ue000 \ue001a\ue004",
     "1234567 \n\n\n" + "\n" * 150 + "„x — «y» • ½", "देवनागरी ภาษาไทย العَرَبِيَّة עִבְרִית Ünïcødé",
 )
-"""Normalised texts that reach every rule of the kernel; it must count them right before it may count anything."""
+"""Normalized texts that reach every rule of the kernel; it must count them right before it may count anything."""
 
 
 def golden() -> bytes:

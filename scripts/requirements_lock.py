@@ -1,4 +1,4 @@
-"""Reading the locks that `make lock` writes."""
+"""Reads the locks that `make lock` writes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ _VIA = re.compile(r"    #(?: via)?(?P<by>(?: +\S+)*)")
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A package as it is locked. `hashes` (SHA-256) are of every file of it that may be installed, `needed_by` are
-    packages; `direct` is whether our own list names it. `marker` says on which platforms it is."""
+    """A locked package.
+
+    `hashes` are the SHA-256 hashes of all its files that may be installed. `needed_by` are the packages that need it;
+    `direct` is whether our own list of requirements names it. `marker` says on which platforms it is installed.
+    """
 
     name: str
     version: str
@@ -30,7 +33,7 @@ class Pin:
 
 
 def read_lock(file: Path = RUN) -> Mapping[str, Pin]:
-    """The pins of a lock by name. Raises ValueError for a line that is none of a lock: nothing may be overlooked."""
+    """The packages of a lock, by name. Raises ValueError for a line that is not understood, so that none is missed."""
     found: dict[str, Pin] = {}
     rows: list[tuple[re.Match[str], list[str], list[str]]] = []
     for line in file.read_text().splitlines():

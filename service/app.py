@@ -17,6 +17,7 @@ from service.api.pipeline import Pipeline
 from service.api.request_log import RequestLog
 from service.api.routers import ROUTERS
 from service.api.routing import RouteCache
+from service.api.site import WEB
 from service.services import Services, open_services
 from service.settings import Settings
 
@@ -38,7 +39,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.services, app.state.pipeline, app.state.openapi = services, pipeline, OpenApi(app)
     app.openapi = lambda: make_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(RequestMiddleware, pipeline=pipeline)
-    services.metrics.watch(services.pool, services.body_budget, pipeline.routes.templates)
+    services.metrics.watch(services.pool, services.body_budget, [*pipeline.routes.templates, WEB])
     return app
 
 

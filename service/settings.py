@@ -133,7 +133,7 @@ class Settings(CatalogSettings):
     )
     keys_in_redis: bool = Field(False, description="API keys are in Redis. With it, callers need a key.")
     public: Names = Field(
-        ("/livez", "/readyz", "/", "/web"),
+        ("/livez", "/readyz", "/", "/web", "/docs"),
         description="Paths that need no key, and all paths below them. Separated by commas.",
     )
     allow_anonymous: bool = Field(False, description="Listen on an address other than loopback without API keys.")

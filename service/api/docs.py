@@ -78,6 +78,7 @@ def make_openapi(app: FastAPI) -> dict[str, Any]:
             routes=[route.describe() for route in routes], separate_input_output_schemas=False,
         ))
     document["components"]["securitySchemes"] = SCHEMES
+    document["security"] = [{}, *({name: []} for name in SCHEMES)]
     for route in routes:
         if route.include_in_schema:
             (method,) = route.methods
@@ -87,11 +88,11 @@ def make_openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any], route: KeyedRoute) -> None:
-    """Add what a key must have, the headers of a count, and the body that is a plain text."""
+    """Add the scope that a key must have, the headers of a count, and the body that is a plain text."""
     for parameter in operation.get("parameters", ()):
         for repeated in ("title", "description"):
             parameter["schema"].pop(repeated, None)
-    operation["security"] = [{}, *({name: [route.needs]} for name in SCHEMES)]
+    operation["description"] += f"\n\nWhere keys are asked for: one with the scope `{route.needs}`."
     if isinstance(route, RawRoute) and isinstance(route.operation, Count):
         operation["responses"]["200"]["headers"] = COUNT_HEADERS
     if isinstance(route, RawRoute) and route.operation.takes_text:

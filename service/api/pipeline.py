@@ -9,7 +9,7 @@ route, authenticate, read the question, answer it, write it down):
 - `run` is the slow path: it waits for bodies, threads and Redis. The middleware calls it through a RawRoute, and
   answers what it raises.
 
-tests/api/test_fast_path.py proves that both give the same bytes.
+tests/api/test_fast_path*.py prove that both give the same bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The playground's files, from package data: read once, never from a path that a caller names.
+"""The two pages, from package data: read once, never from a path that a caller names.
 
-`/` is the page. Everything else lies under `/web/<revision>/`, where the revision is a hash over all files: such an
-address never changes its content and may be kept for ever. The page itself is asked for anew each time (ETag).
+The playground is `/`, the API's documentation is `/docs`. What a page consists of lies under `/web/<revision>/` or
+`/docs/<revision>/`, where the revision is a hash over all its files: such an address never changes its content and may
+be kept for ever. The page itself is asked for anew each time (ETag).
 """
 
 from __future__ import annotations
@@ -14,67 +15,118 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
-MOUNT = "/web"
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.api.errors import NO_PATH
+from service.errors import NotFound
+
+WEB = "/web"
+"""What metrics and log call the paths of the playground's files."""
 
 PAGE = "index.html"
 
-CONTENT_TYPES: Mapping[str, bytes] = {
-    ".html": b"text/html; charset=utf-8",
-    ".css": b"text/css; charset=utf-8",
-    ".js": b"text/javascript; charset=utf-8",
-    ".svg": b"image/svg+xml",
+CONTENT_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
 """Kinds of files that are served; a file of another kind in the folder is not."""
 
-CONTENT_SECURITY_POLICY = "; ".join((
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
-    "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'", "trusted-types 'none'",
-))
-"""Nothing from elsewhere, nothing inline, and no text that becomes markup or code."""
+def _make_policy(*, images: str, trusted_types: str) -> str:
+    """A Content-Security-Policy: nothing from another origin, and nothing inline."""
+    return "; ".join((
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", f"img-src {images}", "connect-src 'self'",
+        "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", f"trusted-types {trusted_types}",
+    ))
 
-SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
-    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-)
 
-ASK_AGAIN = b"no-cache"
-FOR_EVER = b"public, max-age=31536000, immutable"
+PLAYGROUND_POLICY = _make_policy(images="'self'", trusted_types="'none'")
+"""No text becomes markup or code."""
 
-PLACEHOLDER = b"web/REVISION/"
-"""How the page writes addresses of the other files."""
+DOCS_POLICY = _make_policy(images="'self' data:", trusted_types="dompurify default")
+"""What Swagger UI needs: the icons in its style sheet, and the markup that it makes of descriptions. DOMPurify cleans
+that markup, and the policy `default` (web_docs/start.js) lets it in. No text becomes code."""
+
+SECURITY_HEADERS: Mapping[str, str] = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+ASK_AGAIN = "no-cache"
+FOR_EVER = "public, max-age=31536000, immutable"
+
+PLACEHOLDER = b"/REVISION/"
+"""How a page writes addresses of its other files."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
     content: bytes
-    content_type: bytes
-    etag: bytes
+    content_type: str
+    etag: str
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`page` is what `/` answers; `files` by their path below the folder."""
+    """A page and its `files`, by their path below the folder. `policy` is its Content-Security-Policy."""
 
     revision: str
     page: File
     files: Mapping[str, File]
+    policy: str
+
+    def respond_with_page(self, request: Request) -> Response:
+        return self._respond(request, self.page, ASK_AGAIN)
+
+    def respond_with_file(self, request: Request, revision: str, path: str) -> Response:
+        """Another revision in the address, as while replicas are replaced, gets the file we have, not to be kept.
+
+        Raises NotFound.
+        """
+        found = self.files.get(path)
+        if found is None:
+            raise NotFound(NO_PATH)
+        return self._respond(request, found, FOR_EVER if revision == self.revision else ASK_AGAIN)
+
+    def _respond(self, request: Request, file: File, keep: str) -> Response:
+        """The file, or a 304 where the client has it."""
+        headers = {
+            "content-security-policy": self.policy, **SECURITY_HEADERS, "etag": file.etag, "cache-control": keep
+        }
+        known = request.headers.get("if-none-match", "")
+        if file.etag in known or known == "*":
+            return Response(status_code=304, headers=headers)
+        content = b"" if request.method == "HEAD" else file.content
+        headers |= {"content-type": file.content_type, "content-length": str(len(file.content))}
+        return Response(content, headers=headers)
 
 
 @cache
 def site() -> Site:
     """The playground as shipped. About 200 KB, kept for the life of the process."""
-    contents = dict(sorted(_walk(files("service") / "web")))
+    return _read_site("web", PLAYGROUND_POLICY)
+
+
+@cache
+def docs_site() -> Site:
+    """The API's documentation as shipped. About 2 MB, read when it is first asked for."""
+    return _read_site("web_docs", DOCS_POLICY)
+
+
+def _read_site(folder: str, policy: str) -> Site:
+    contents = dict(sorted(_walk(files("service") / folder)))
     digest = blake2b(digest_size=6)
     for path, content in contents.items():
         digest.update(f"{path} {len(content)} ".encode() + content)
     revision = digest.hexdigest()
-    page = contents.pop(PAGE).replace(PLACEHOLDER, f"web/{revision}/".encode())
-    return Site(revision, _file(PAGE, page), {path: _file(path, content) for path, content in contents.items()})
+    page = contents.pop(PAGE).replace(PLACEHOLDER, f"/{revision}/".encode())
+    return Site(revision, _file(PAGE, page), {path: _file(path, content) for path, content in contents.items()}, policy)
 
 
 def _walk(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:
@@ -88,4 +140,4 @@ def _walk(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:
 
 def _file(path: str, content: bytes) -> File:
     tag = blake2b(content, digest_size=12).hexdigest()
-    return File(content, CONTENT_TYPES[PurePosixPath(path).suffix], f'"{tag}"'.encode())
+    return File(content, CONTENT_TYPES[PurePosixPath(path).suffix], f'"{tag}"')

@@ -31,16 +31,16 @@ class CacheEvents(Protocol):
     """What happens in the caches, for metrics. Called once per request and tier."""
 
     def record_lookup(self, tier: str, outcome: str, number: int = 1) -> None:
-        """`tier` is request, conversation, memory or redis; `outcome` is hit, miss, skipped (not worth
-        asking), garbage or failed."""
+        """`tier` is request, conversation, memory or redis. `outcome` is hit, miss, skipped (not worth asking), garbage
+        or failed."""
         ...
 
     def record_tokenized(self, tokenizer: str, texts: int, size: int, seconds: float) -> None:
-        """`texts` texts of `size` bytes (UTF-8) together were given to a tokenizer."""
+        """A tokenizer counted `texts` texts with `size` bytes of UTF-8 in all."""
         ...
 
     def record_redis_write(self, outcome: str, number: int) -> None:
-        """Entries written behind: `outcome` is stored, dropped (the queue was full) or failed."""
+        """Entries written in the background. `outcome` is stored, dropped (the queue was full) or failed."""
         ...
 
 

@@ -57,7 +57,7 @@ class TieredCache:
         return self.memory.get(key)
 
     def record_lookup(self, hits: int, misses: int) -> None:
-        """Tell what came of looking into memory."""
+        """Report hits and misses in memory, to metrics."""
         if hits:
             self.events.record_lookup("memory", "hit", hits)
         if misses:

@@ -1,1 +1,1 @@
-"""What `tallystick` does beside serving."""
+"""The command line: one module for each command."""

@@ -1,4 +1,4 @@
-"""`tallystick count-corpus`: every record of a corpus, by all cores, in bounded memory; what was stopped goes on."""
+"""`tallystick count-corpus`: counting each record of a corpus with all cores, in limited memory, resumable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from service.cli.operator_files import use_operator_files
 from service.cli.output import DAMAGED, UNKNOWN, USAGE, fail, print_columns, print_json, print_message
-from service.corpus.counting import Question
+from service.corpus.counting import CountOptions
 from service.corpus.inputs import FORMS, PART, SUMMARY, Input, find_inputs
 from service.corpus.journal import CannotResume
 from service.corpus.pool import ProcessDied, usable_cores
@@ -24,7 +24,7 @@ from service.pricing.prices import format_decimal
 ALL_COUNTED, SOME_FAILED = 0, 1
 
 STOPPED = 128
-"""And the number of the signal, as shells have it: 130 for SIGINT, 143 for SIGTERM."""
+"""The exit code is this and the number of the signal, as in shells: 130 for SIGINT, 143 for SIGTERM."""
 
 EPILOG = f"""forms, by the suffix or by --format (which is then that of every file):
   jsonl    .jsonl .ndjson   a JSON value a line; blank lines are no records
@@ -94,7 +94,7 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
     own = [] if output is None else [os.path.realpath(f"{output}{end}") for end in ("", PART, SUMMARY)]
     if any(os.path.realpath(name) in own for name in arguments.inputs):
         return fail("the output is one of the inputs: name another.", USAGE)
-    question = Question(
+    options = CountOptions(
         arguments.model, arguments.tokenizer, arguments.field or (None if arguments.request else "text"),
         arguments.request, arguments.id,
     )
@@ -102,7 +102,7 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
     try:
         with Stops() as stops, _progress(inputs) as on_progress:
             outcome = count_corpus(
-                inputs, question, output, workers=arguments.workers or usable_cores(), resume=arguments.resume,
+                inputs, options, output, workers=arguments.workers or usable_cores(), resume=arguments.resume,
                 on_progress=on_progress, stops=stops,
             )
     except CannotResume as error:
@@ -120,14 +120,14 @@ def run_count_corpus(arguments: argparse.Namespace) -> int:
 
 
 def _way_on(output: Path | None) -> str:
-    """Nothing where nothing was begun."""
+    """How to continue, for messages. "" where nothing was begun."""
 
     return "" if output is None or not os.path.exists(f"{output}{SUMMARY}") else "; --resume goes on"
 
 
 @contextmanager
 def _progress(inputs: list[Input]) -> Iterator[Callable[[int], None]]:
-    """Takes how many bytes of the files are done; a bar on stderr where that is a terminal."""
+    """A function that takes the number of bytes done. It shows a progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -147,7 +147,7 @@ def _progress(inputs: list[Input]) -> Iterator[Callable[[int], None]]:
 
 
 def _print_table(outcome: Outcome) -> None:
-    """A line a model, and their totals where there are several; on stderr, what went wrong and how fast it was."""
+    """One line for each model, and a line of totals. Failures and the speed go to stderr."""
 
     def cells(name: str, sums: Sums) -> tuple[str, ...]:
         cost = UNKNOWN if sums.cost is None else format_decimal(sums.cost)

@@ -18,7 +18,7 @@ from service.types import CountRequest, Json, TokenCount
 
 PROGRESS_AFTER_SECONDS = 0.5
 PROGRESS_AFTER_BYTES = 16 << 20
-"""Work that is shorter and smaller shows no progress bar."""
+"""Work that is shorter and smaller than both has no progress bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class FileTally:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that was not counted; `named` where the user named it, which makes it a failure."""
+    """A file that was not counted. `named` says that the user named it, which makes it a failure."""
 
     path: str
     reason: str
@@ -40,8 +40,8 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What was counted; `targets` are the models and tokenizers as the user wrote them, `models` those of them (by
-    number) that are models: only they have a price."""
+    """What was counted. `targets` are the models and tokenizers as the user wrote them. `models` are the indices of
+    those that are models: only they have a price."""
 
     targets: tuple[str, ...]
     models: tuple[int, ...]
@@ -49,11 +49,11 @@ class Tally:
     skipped: tuple[Skipped, ...]
 
     def totals(self) -> tuple[int, ...]:
-        """Tokens by target."""
+        """The tokens of all files, by target."""
         return tuple(sum(file.counts[i].input_tokens for file in self.files) for i in range(len(self.targets)))
 
     def total_cost(self, target: int) -> Decimal | None:
-        """USD for every file; None where the price of one is not known."""
+        """US dollars for all files, or None where the price of one is not known."""
         costs = [file.counts[target].cost for file in self.files]
         known = [cost.usd for cost in costs if cost is not None]
         return sum(known, start=Decimal(0)) if len(known) == len(costs) else None
@@ -90,7 +90,7 @@ def run_count(arguments: argparse.Namespace) -> int:
 
 
 def make_targets(models: Iterable[str], tokenizers: Iterable[str]) -> tuple[CountRequest, ...]:
-    """A question a target, its text still missing."""
+    """A request for each target, without its text."""
     return (
         *(CountRequest(model_ref=model) for model in models),
         *(CountRequest(tokenizer=tokenizer) for tokenizer in tokenizers),
@@ -100,7 +100,7 @@ def make_targets(models: Iterable[str], tokenizers: Iterable[str]) -> tuple[Coun
 def count_files(paths: list[str], targets: Sequence[CountRequest]) -> Tally:
     """Count every file for every target. Raises ServiceError for an unknown target or damaged data."""
     counter = Counter.in_memory(0)
-    for target in targets:  # an unknown name is told before an hour of counting
+    for target in targets:  # so that an unknown name is found before an hour of counting
         counter.count(replace(target, texts=("",)))
     files: list[FileTally] = []
     skipped: list[Skipped] = []
@@ -130,7 +130,7 @@ def _existing(paths: list[str], skipped: list[Skipped]) -> list[Source]:
 
 
 def _with_progress(sources: list[Source]) -> Iterator[Source]:
-    """The sources, with a bar of bytes on stderr when that is a terminal and the work takes a while."""
+    """The sources. Where stderr is a terminal and the work takes a while, it shows a progress bar of bytes."""
     if not sys.stderr.isatty():
         yield from sources
         return
@@ -189,7 +189,7 @@ def as_json(tally: Tally) -> Json:
 
 
 def print_table(tally: Tally) -> None:
-    """A line a file and, where there are several, a line of totals: tokens by target, then the cost by model."""
+    """One line for each file, and a line of totals for several: tokens by target, then the cost by model."""
     shown, number = (_with_band, "{:,}".format) if sys.stdout.isatty() else (_bare, str)
     rows = [
         (

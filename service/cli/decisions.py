@@ -29,8 +29,11 @@ def parse_whole_number(text: str) -> int:
 
 
 def read_texts(paths: list[str]) -> Iterator[tuple[str, str | None]]:
-    """Path and text of each file. What is no text or cannot be read is told on stderr, and is None where it was named:
-    in a folder it is only left out."""
+    """Path and text of each file.
+
+    A file that is no text or cannot be read gets a message on stderr. Its text is None where the user named the file;
+    in a folder it is left out.
+    """
 
     for path in paths:
         try:

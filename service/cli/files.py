@@ -12,15 +12,15 @@ from pathlib import Path
 STDIN = "-"
 
 SNIFF_BYTES = 8_192
-"""A NUL among the first so many bytes makes a file binary (what git looks at, too)."""
+"""A file with a NUL among its first bytes, this many, is binary. Git has the same rule."""
 
 ENCODED = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-"""Byte order marks tell the encoding and are no part of the text."""
+"""Byte order mark -> encoding. The mark is no part of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to read. `named` says that the user named it, so that failing to read it is an error."""
+    """A file or standard input. `named` says that the user named it, so that failing to read it is an error."""
 
     path: str
     named: bool
@@ -28,12 +28,15 @@ class Source:
 
 
 class NotText(Exception):
-    """The file is no text; the message says how that was seen."""
+    """The file is no text. The message says why."""
 
 
 def find_sources(paths: list[str]) -> Iterator[Source]:
-    """Files in the order given, folders by name and all the way down. Hidden entries and links to folders of a folder
-    are left out (a link could lead round in circles). Raises OSError for a path that is not there."""
+    """The files in the order given. A folder is searched with all its subfolders, in the order of names.
+
+    Hidden entries and links to folders are left out, since a link could lead back to its folder. Raises OSError for a
+    path that is not there.
+    """
     for path in paths:
         if path == STDIN:
             yield Source(STDIN, named=True, bytes=0)
@@ -53,7 +56,7 @@ def _walk(folder: str) -> Iterator[Source]:
 
 
 def read_text(source: Source) -> str:
-    """The text of a source. Raises NotText, or OSError where it cannot be read."""
+    """The text of a source. Raises NotText, and OSError where it cannot be read."""
     data = sys.stdin.buffer.read() if source.path == STDIN else Path(source.path).read_bytes()
     encoding = next((name for mark, name in ENCODED if data.startswith(mark)), "utf-8")
     if encoding == "utf-8" and b"\0" in data[:SNIFF_BYTES]:

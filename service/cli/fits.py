@@ -1,4 +1,4 @@
-"""`tallystick fits`: whether files fit a window, a number of tokens, an amount of money; for people and for CI."""
+"""`tallystick fits`: whether files fit a window, a number of tokens, an amount of money. For people and for CI."""
 
 from __future__ import annotations
 

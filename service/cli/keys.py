@@ -1,4 +1,4 @@
-"""`tallystick keys add | list | revoke`."""
+"""`tallystick keys add | list | revoke`: the API keys of a file or of Redis."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _store(arguments: argparse.Namespace, *, make: bool = False) -> KeyStore:
-    """Where the keys are. Raises NoKeyFile where that is a file that is not there, unless it may be made: a name that
-    is mistyped must not look like a file without keys."""
+    """Where the keys are kept. Raises NoKeyFile for a file that does not exist, unless `make` allows to make it.
+
+    A mistyped name must not look like a file without keys.
+    """
     store = FileStore(arguments.file) if arguments.file else find_store(KeySettings())
     if store is None:
         raise InvalidRequest(
@@ -115,7 +117,7 @@ def run_revoke(arguments: argparse.Namespace) -> int:
 
 
 def parse_expiry(text: str, now: datetime) -> datetime:
-    """The instant that 30d, 12h, a date (its first moment in UTC) or an instant stands for. Raises InvalidRequest."""
+    """The instant for 30d, 12h, a date (its first moment in UTC) or an instant. Raises InvalidRequest."""
     match = DURATION.fullmatch(text)
     try:
         if match:

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser(loaded: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The parser of every command. Those in `loaded` have their arguments too, for which their modules are imported."""
+    """The parser of all commands. The modules of those in `loaded` are imported, to add their arguments."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="tallystick", description="Count tokens, offline, for OpenAI, Claude, Gemini and open models.",

@@ -1,4 +1,4 @@
-"""What every command prints: exit codes, messages on stderr, tables and JSON on stdout."""
+"""What commands print (messages on stderr, tables and JSON on stdout), and their exit codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 
 
 def print_message(message: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     print(f"tallystick: {message}", file=sys.stderr)
 
 
@@ -33,12 +33,12 @@ def fail(message: str, code: int) -> int:
 
 
 def print_json(value: Json) -> None:
-    """JSON on stdout, indented."""
+    """Print indented JSON on stdout."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def print_columns(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]], right_from: int = 99) -> None:
-    """A table on a terminal; elsewhere the same cells, tab-separated."""
+    """Print a table on a terminal, and elsewhere the same cells separated by tabs."""
     if not sys.stdout.isatty():
         for row in (titles, *rows):
             print("\t".join(row))

@@ -1,4 +1,4 @@
-"""`tallystick tokenizers`: the tokenizers that there are, and where their data is from."""
+"""`tallystick tokenizers`: a list of the tokenizers, and where their data is from."""
 
 from __future__ import annotations
 

@@ -2,6 +2,6 @@
 
     inputs -> batches (records) -> rows and totals (counting, by several processes) -> journal -> output
 
-Only the counting is done by others than the main process; batches go out and come back in order. `frames` is the same
-counter for pandas frames: PySpark's `mapInPandas`, Ray Data's `map_batches`.
+Other processes only count. The main process reads and writes, and gets the results in order. `frames` has the same
+counter for pandas frames and Arrow tables: PySpark's `mapInPandas`, Ray Data's `map_batches`.
 """

@@ -1,6 +1,6 @@
-"""Reading a corpus in batches of bounded size: bytes and places, nothing decoded yet.
+"""Reading a corpus in batches of limited size. Nothing is decoded here.
 
-A batch is what one process counts at a time and what is written at once; `end` is where reading goes on after it.
+One process counts a batch at a time, and its rows are written at once. `end` is where reading continues after it.
 """
 
 from __future__ import annotations
@@ -10,31 +10,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from service.corpus.inputs import Damaged, Form, Input, damage, openers
+from service.corpus.inputs import Damaged, Form, Input, get_damage_errors, get_openers
 from service.types import Json
 
 CHUNK_BYTES = 256 << 10
-"""Read at once. A batch weighs no more, but for a record that is longer: 10 ms of counting, so that several processes
-stay busy and the bar moves, and 50 times what it costs to hand it over."""
+"""Bytes that are read at once, and the most of a batch unless one record is longer.
+
+Counting them takes 10 ms, so that several processes stay busy and the progress bar moves. That is 50 times the cost of
+sending a batch to a process.
+"""
 
 LINE_BYTES = 64
-"""What a line weighs at least: of an empty one, the row is a hundred times as long."""
+"""Bytes that a line is counted as at least, since even an empty line has a row of a hundred bytes."""
 
 BATCH_BLOCKS = 256
 
 MAX_RECORD_BYTES = 32 << 20
-"""A longer record is an error of its own: the service's own default limit of a body (TALLYSTICK_MAX_BODY_BYTES)."""
+"""A longer record is not counted. It is the default limit of the service for a body (TALLYSTICK_MAX_BODY_BYTES)."""
 
 SNIFF_BYTES = 8_192
-"""A NUL among the first so many bytes makes a text binary, as for `tallystick count`."""
+"""A file with a NUL among its first bytes, this many, is binary, as in `tallystick count`."""
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where reading goes on: `input` by number, after `row` records and `offset` bytes (decompressed) of it. `read` is
-    how much of the file that took, for a progress bar."""
+    """Where reading continues: in input number `input`, after `row` records and `offset` bytes (decompressed) of it.
+
+    `read` is the number of bytes of the file up to there, for a progress bar.
+    """
 
     input: int = 0
     row: int = 0
@@ -44,7 +49,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Whole lines of a file, the first of which is its line `first`."""
+    """Whole lines of a file. The first of them is line number `first`."""
 
     file: str
     form: Form
@@ -54,7 +59,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Records that stand apart already: rows of a table (objects), or a whole file (bytes)."""
+    """Separate records: rows of a table (objects), or a whole file (bytes)."""
 
     file: str
     form: Form
@@ -64,7 +69,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What cannot be read: a record, or (where `row` is None) a file or the rest of one."""
+    """Something that cannot be read: a record, or a file or the rest of it where `row` is None."""
 
     file: str
     row: int | None
@@ -75,7 +80,7 @@ class Failed:
 
 Block = Lines | Values | Failed
 Placed = tuple[Block, int, Position]
-"""A block, the bytes that it weighs, and the position after it."""
+"""A block, its size in bytes, and the position after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +93,9 @@ class Batch:
 def read_batches(
     inputs: Sequence[Input], columns: Sequence[str] = (), start: Position | None = None, limit: int = MAX_RECORD_BYTES
 ) -> Iterator[Batch]:
-    """The corpus from `start` on. What cannot be read is part of it as Failed; nothing is raised for it.
+    """The corpus from `start` on. What cannot be read is a Failed in a batch, and nothing is raised for it.
 
-    `columns` are the top-level columns of a table that are needed.
+    `columns` are the top-level columns that are needed of a table.
     """
     blocks: list[Block] = []
     size = 0
@@ -118,7 +123,7 @@ def _read_all(inputs: Sequence[Input], columns: Sequence[str], start: Position, 
             yield from _read_one(item, columns, here, limit)
         except Damaged as error:
             yield Failed(item.shown, None, "unreadable", str(error)), 0, after
-        except damage():
+        except get_damage_errors():
             yield Failed(item.shown, None, "unreadable", "the compressed data is damaged or cut off"), 0, after
         except OSError as error:
             yield Failed(item.shown, None, "unreadable", error.strerror or "cannot be read"), 0, after
@@ -135,7 +140,7 @@ def _read_one(item: Input, columns: Sequence[str], start: Position, limit: int) 
             yield block, held, Position(start.input, row, 0, int(share * item.bytes))
         return
     with open(item.path, "rb") as raw:
-        stream = openers()[item.packed](raw) if item.packed else raw
+        stream = get_openers()[item.packed](raw) if item.packed else raw
         if item.form in ("jsonl", "text"):
             yield from _read_lines(item, stream, raw, start, limit)
         else:
@@ -161,7 +166,7 @@ def _check_is_text(data: bytes, form: Form) -> None:
 
 
 def _read_lines(item: Input, stream: IO[bytes], raw: IO[bytes], start: Position, limit: int) -> Iterator[Placed]:
-    """Chunks of whole lines. Of a line that is too long nothing is kept but its place."""
+    """Chunks of whole lines. Of a line that is too long only the position is kept."""
     row, offset = start.row, start.offset
     if offset:
         stream.seek(offset)
@@ -183,13 +188,13 @@ def _read_lines(item: Input, stream: IO[bytes], raw: IO[bytes], start: Position,
         ends = chunk.rfind(b"\n") + 1
         rest += chunk[:ends]
         if ends:
-            for lines, number in _cut(bytes(rest)):
+            for lines, number in _cut_into_chunks(bytes(rest)):
                 block = Lines(item.shown, item.form, row + 1, lines)
                 row, offset = row + number, offset + len(lines)
                 yield block, max(len(lines), number * LINE_BYTES), Position(start.input, row, offset, raw.tell())
             rest.clear()
         rest += chunk[ends:]
-        if len(rest) > limit + 1:  # of its end a CR may be no part
+        if len(rest) > limit + 1:  # the last byte may be the CR of the line end
             skipped = len(rest)
             rest.clear()
     if skipped:
@@ -202,8 +207,8 @@ def _too_long(item: Input, row: int, limit: int, size: int) -> Failed:
     return Failed(item.shown, row, "too_large", f"longer than {limit} bytes", size)
 
 
-def _cut(lines: bytes) -> Iterator[tuple[bytes, int]]:
-    """Whole lines in pieces that weigh no more than a chunk, with the number of each."""
+def _cut_into_chunks(lines: bytes) -> Iterator[tuple[bytes, int]]:
+    """Whole lines in pieces of at most a chunk, each with its number of lines."""
     number, most = lines.count(b"\n"), max(1, CHUNK_BYTES // LINE_BYTES)
     while number > most:
         last = lines.split(b"\n", most)[-1]

@@ -1,16 +1,16 @@
-"""The same counter for tables in memory, as an engine that spreads a corpus over machines hands them out.
+"""Counting tables in memory, for engines that spread a corpus over several machines.
 
-    df.mapInPandas(partial(count_frames, model="gpt-4o"), schema)                             # PySpark: SPARK_COLUMNS
+df.mapInPandas(partial(count_frames, model="gpt-4o"), schema)                             # PySpark: SPARK_COLUMNS
     ds.map_batches(count_table, batch_format="pyarrow", fn_kwargs={"model": "gpt-4o"})        # Ray Data
 
-All are plain functions of a module, so they pickle by name: executors need this package installed, its data comes with
-it, and nothing is downloaded. A process loads a tokenizer once, whatever number of tables it gets.
+These are plain functions of a module, so they are pickled by name: executors need this package, whose data is installed
+with it. Nothing is downloaded. A process loads a tokenizer once, whatever the number of tables.
 
-What is asked of each: `column` holds texts or, with `request`, whole request bodies as JSON text; they are counted for
-`model` or with `tokenizer` (with `request`, bodies may name their own models). The answer has the columns of COLUMNS
-more, each named with `prefix` in front; a row that cannot be counted says so in its own. Raised is InvalidRequest,
-UnknownModel or TokenizerUnavailable, where no row could be counted: an unknown name, a column that is not there or is
-there already, damaged data.
+Each function takes the same options. `column` holds texts or, with `request`, whole request bodies as JSON text. They
+are counted for `model` or with `tokenizer`; with `request`, bodies may name their own models. The result has the
+columns of COLUMNS, too, each with `prefix` in front of its name. A row that cannot be counted has `error` and `reason`.
+Where no row could be counted, InvalidRequest, UnknownModel or TokenizerUnavailable is raised: an unknown name, a column
+that is missing or already there, damaged data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from service.corpus.counting import CorpusCounter, Question, count_columns
+from service.corpus.counting import CorpusCounter, CountOptions, count_columns
 from service.errors import InvalidRequest, ServiceError, TokenizerUnavailable
 
 if TYPE_CHECKING:
@@ -29,20 +29,21 @@ if TYPE_CHECKING:
 COLUMNS: dict[str, type] = {
     "input_tokens": int, "method": str, "low": int, "high": int, "cost_usd": str, "error": str, "reason": str,
 }
-"""What a table is given; all can be null: of a row either the count or the error is."""
+"""The columns that are added to a table. All can be null: either the count or the error of a row is."""
 
 SPARK_COLUMNS = ", ".join(f"{name} {'bigint' if kind is int else 'string'}" for name, kind in COLUMNS.items())
-"""The same for PySpark's schema (without a prefix)."""
+"""The same as a schema for PySpark, without a prefix."""
 
 
 def count_frame(
     frame: DataFrame, *, model: str | None = None, tokenizer: str | None = None, column: str = "text",
     request: bool = False, prefix: str = "",
 ) -> DataFrame:
-    """A pandas frame with its counts; see above. Columns are of pandas' types that can be null, Int64 and string."""
+    """A pandas frame with its counts, see above. The new columns have the pandas types that can be null: Int64 and
+    string."""
     import pandas
 
-    counter = _counter(Question(model, tokenizer, request=request))
+    counter = _counter(CountOptions(model, tokenizer, request=request))
     _check(list(frame.columns), column, prefix)
     rows = [_count(counter, _without_nan(value)) for value in frame[column]]
     columns: dict[str, Any] = {
@@ -55,7 +56,7 @@ def count_frame(
 
 
 def count_frames(frames: Iterable[DataFrame], **options: Any) -> Iterator[DataFrame]:
-    """`count_frame` of each, with its options."""
+    """Each frame with its counts. Takes the options of `count_frame`."""
     for frame in frames:
         yield count_frame(frame, **options)
 
@@ -64,11 +65,13 @@ def count_table(
     table: Table, *, model: str | None = None, tokenizer: str | None = None, column: str = "text",
     request: bool = False, prefix: str = "",
 ) -> Table:
-    """An Arrow table with its counts; see above. Its types are the same whatever the rows are: of pandas, a column of
-    nulls alone may come out of Ray as one without a type."""
+    """An Arrow table with its counts, see above.
+
+    The types are the same whatever the rows hold. From a pandas frame Ray may make a column of nulls that has no type.
+    """
     import pyarrow
 
-    counter = _counter(Question(model, tokenizer, request=request))
+    counter = _counter(CountOptions(model, tokenizer, request=request))
     _check(table.column_names, column, prefix)
     rows = [_count(counter, value.as_py()) for value in table.column(column)]
     for name, kind in COLUMNS.items():
@@ -78,10 +81,10 @@ def count_table(
 
 
 @lru_cache(16)
-def _counter(question: Question) -> CorpusCounter:
-    """Of this process; what raises is not remembered."""
-    question.check()
-    return CorpusCounter(question)
+def _counter(options: CountOptions) -> CorpusCounter:
+    """The counter of this process for these options. Where making it raises, nothing is kept."""
+    options.check()
+    return CorpusCounter(options)
 
 
 def _check(names: list[str], column: str, prefix: str) -> None:
@@ -102,7 +105,7 @@ def _count(counter: CorpusCounter, value: Any) -> dict[str, Any]:
 
 
 def _without_nan(value: Any) -> Any:
-    """None for what pandas has in its place: NaN, NA, NaT."""
+    """None for NaN, NA and NaT, which pandas has in its place."""
     from pandas import api, isna
 
     return None if not isinstance(value, (str, bytes)) and api.types.is_scalar(value) and isna(value) else value

@@ -1,8 +1,9 @@
-"""What is written, so that a run that was killed at any moment goes on without losing or repeating a record.
+"""Writing the output, so that a run that was killed at any moment can continue without losing or repeating a record.
 
-`X.part` holds rows as JSON lines, and `X.summary.json` the sums, the place in the corpus that they reach, and how long
-`X.part` was then: what it has beyond is cut off when a run goes on. Rows come to the disk before the summary that tells
-of them, and a summary is replaced as a whole. At the end `X.part` becomes `X`, by its name or as Parquet.
+`X.part` holds the rows as JSON lines. `X.summary.json` holds the sums, the place in the corpus that they reach, and the
+length of `X.part` at that time. What `X.part` has beyond that is cut off when a run continues. Rows are on the disk
+before the summary that counts them, and a summary is replaced as a whole. At the end `X.part` becomes `X`: it is
+renamed, or converted to Parquet.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ from service.corpus.inputs import PART, SUMMARY
 from service.corpus.totals import Totals, as_json, from_json
 from service.types import Json
 
-SHARE = 20
-"""Between two checkpoints there is so many times the time that one takes: 5% at most is spent on them."""
+CHECKPOINT_SHARE = 20
+"""The time between two checkpoints is this many times the time that one takes, so that at most 5% is spent on them."""
 
 State = Literal["counting", "counted", "finished"]
-"""`counted`: every row is in X.part, or already in X. `finished`: X is there and whole."""
+"""`counted`: all rows are in X.part, or already in X. `finished`: X is complete."""
 
 
 class CannotResume(Exception):
-    """Nothing can be written as asked; the message says what is in the way."""
+    """The output cannot be written as asked. The message says why."""
 
 
 class Journal:
-    """The output of one run. `position` and `totals` are where it begins: where an earlier run of the same `job` was.
+    """The output of one run. It begins at `position` with `totals`, where an earlier run of the same `job` stopped.
 
-    A job is (name -> JSON) what makes rows what they are; another one must not go on. Raises CannotResume, OSError.
+    A job (name -> JSON) is everything that decides the rows. A run continues only with the same job. Raises
+    CannotResume and OSError.
     """
 
     def __init__(self, output: Path, job: Mapping[str, Json], *, resume: bool) -> None:
@@ -61,7 +63,8 @@ class Journal:
                 f"{self._summary} is there already, of an earlier run: --resume goes on with it; or name another "
                 "output, or remove what is there to start anew"
             )
-        begun = resume and self._part.exists() and self._part.stat().st_size == 0  # killed before it could tell
+        # an empty part file is of a run that was killed before its first summary
+        begun = resume and self._part.exists() and self._part.stat().st_size == 0
         for path in (self.output, *(() if begun else (self._part,))):
             if path.exists():
                 raise CannotResume(f"{path} is there already: name another output, or remove it")
@@ -84,7 +87,7 @@ class Journal:
         self.state, self.position, self.totals, self._length = state, position, totals, length
 
     def _open(self) -> IO[bytes]:
-        """X.part, locked, at the end of what the summary tells of."""
+        """X.part, locked, and cut off behind the rows that the summary counts."""
         if self._length and not self._part.exists():
             raise CannotResume(f"{self._part} is gone; remove {self._summary} to start anew")
         file = open(self._part, "ab")  # noqa: SIM115 - closed by `close`
@@ -102,25 +105,25 @@ class Journal:
     # ------------------------------------------------------------ writing
 
     def write(self, rows: bytes, end: Position) -> None:
-        """Append rows; they reach to `end`."""
+        """Append rows. `end` is the position after them."""
         if self._file is not None:
             self._file.write(rows)
             self._length += len(rows)
             self.position = end
-            if time.monotonic() - self._written > SHARE * self._took:
+            if time.monotonic() - self._written > CHECKPOINT_SHARE * self._took:
                 self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Nothing that was written until now will be counted again."""
+        """Save what was written until now, so that it is not counted again."""
         began = time.monotonic()
         if self._file is not None:
             self._file.flush()
             os.fsync(self._file.fileno())
-        self._tell()
+        self._write_summary()
         self._written = time.monotonic()
         self._took = self._written - began
 
-    def _tell(self) -> None:
+    def _write_summary(self) -> None:
         told = as_json(self.totals) | {
             "state": self.state, "output": self.output.name, "job": self._job, "length": self._length,
             "position": asdict(self.position),
@@ -136,14 +139,14 @@ class Journal:
             unfinished.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Publish the rows, unless an earlier run did."""
+        """Make the output complete, unless an earlier run did."""
         if self.state == "counting":
             self.state = "counted"
             self.checkpoint()
         if self.state == "counted":
             self._publish()
             self.state = "finished"
-            self._tell()
+            self._write_summary()
         self._part.unlink(missing_ok=True)
 
     def _publish(self) -> None:
@@ -157,7 +160,7 @@ class Journal:
             write_rows(self._part, self.output, COLUMNS)
         else:
             os.replace(self._part, self.output)
-        with suppress(OSError):  # a folder cannot be synced everywhere
+        with suppress(OSError):  # not every file system can sync a folder
             folder = os.open(self.output.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
@@ -167,5 +170,5 @@ class Journal:
     def close(self) -> None:
         if self._file is not None:
             file, self._file = self._file, None
-            with suppress(OSError):  # what was not told of does not count
+            with suppress(OSError):  # rows that no summary counts do not matter
                 file.close()

@@ -1,7 +1,7 @@
-"""Counting batches by several processes, in order, with a bounded number under way.
+"""Counting batches with several processes. Results keep their order, and the number of unfinished batches is limited.
 
-Threads would not do: a record of 300 bytes takes 10 us of the interpreter (o200k_base on two cores: 28 MB/s with one
-thread, 14 with two; 2026-11), though the engines themselves leave its lock alone.
+Threads would not help: a record of 300 bytes takes 10 us in the interpreter, which holds its lock, though the engines
+release it. Measured in November 2026 with o200k_base on two cores: 28 MB/s with one thread, 14 MB/s with two.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from service import catalog
 from service.catalog import Catalog
 from service.corpus.batches import Batch
-from service.corpus.counting import CorpusCounter, Counted, Question
+from service.corpus.counting import CorpusCounter, Counted, CountOptions
 
-AHEAD = 2
-"""Batches that wait for each process while it counts one: reading is never what it waits for."""
+WAITING_BATCHES = 2
+"""Batches that wait for each process while it counts one, so that it never has to wait for reading."""
 
-MOST_BYTES = 64 << 20
-"""Of batches under way, where records are long."""
+MAX_BYTES_UNDER_WAY = 64 << 20
+"""Bytes of all unfinished batches. It matters where records are long."""
 
 
 class ProcessDied(Exception):
@@ -34,42 +34,44 @@ class ProcessDied(Exception):
 
 
 def usable_cores() -> int:
-    """Those that this process may run on."""
+    """The number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def count_batches(
-    batches: Iterable[Batch], question: Question, workers: int
+    batches: Iterable[Batch], options: CountOptions, workers: int
 ) -> Generator[tuple[Batch, Counted]]:
-    """Each batch with what it came to, in order. With one worker this process counts. Raises TokenizerUnavailable, and
-    ProcessDied."""
+    """Each batch with its result, in order. With one worker the batches are counted in this process.
+
+    Raises TokenizerUnavailable and ProcessDied.
+    """
     if workers == 1:
-        counter = CorpusCounter(question)
+        counter = CorpusCounter(options)
         for batch in batches:
             yield batch, counter.count_batch(batch)
         return
     now = catalog.current()
-    # Not by fork: engines have threads, whose locks a fork would leave locked.
+    # Not by fork: engines have threads, and a fork would leave their locks locked.
     pool = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), _start, (question, now.file, dict(now.aliases))
+        workers, multiprocessing.get_context("spawn"), _start, (options, now.file, dict(now.aliases))
     )
     try:
-        yield from _in_order(pool, batches, workers * (1 + AHEAD))
-    except (BrokenProcessPool, BrokenPipeError):  # the latter of one that died before it was told what to do
+        yield from _count_in_order(pool, batches, workers * (1 + WAITING_BATCHES))
+    except (BrokenProcessPool, BrokenPipeError):  # BrokenPipeError: it died before it got its first batch
         raise ProcessDied from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _in_order(pool: ProcessPoolExecutor, batches: Iterable[Batch], most: int) -> Iterator[tuple[Batch, Counted]]:
+def _count_in_order(pool: ProcessPoolExecutor, batches: Iterable[Batch], most: int) -> Iterator[tuple[Batch, Counted]]:
     under_way: deque[tuple[Batch, Future[Counted]]] = deque()
     size = 0
     for batch in batches:
-        while under_way and (len(under_way) >= most or size + batch.bytes > MOST_BYTES):
+        while under_way and (len(under_way) >= most or size + batch.bytes > MAX_BYTES_UNDER_WAY):
             first, counted = under_way.popleft()
             yield first, counted.result()
             size -= first.bytes
-        with _deaf():
+        with _block_interrupts():
             counted = pool.submit(_count, batch)
         under_way.append((batch, counted))
         size += batch.bytes
@@ -79,9 +81,9 @@ def _in_order(pool: ProcessPoolExecutor, batches: Iterable[Batch], most: int) ->
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Processes that are started within do not hear Ctrl-C, which a terminal sends to all, not even while they load;
-    this one hears it a moment later."""
+def _block_interrupts() -> Iterator[None]:
+    """A `with` block in which processes are started that ignore Ctrl-C, also while they load. A terminal sends it to
+    all processes. This process receives it after the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     try:
         yield
@@ -94,16 +96,16 @@ def _deaf() -> Iterator[None]:
 _counters: list[CorpusCounter] = []
 
 
-def _start(question: Question, file: Path | None, aliases: dict[str, str]) -> None:
-    """Names mean here what they mean in the process that asks; its end is ours."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _start(options: CountOptions, file: Path | None, aliases: dict[str, str]) -> None:
+    """Set up a counting process: it knows the same names of models as its parent, and exits with it."""
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     if file is not None or aliases:
         catalog.use(Catalog(file, aliases))
-    _counters[:] = [CorpusCounter(question)]
+    _counters[:] = [CorpusCounter(options)]
 
 
-def _end_with_parent() -> None:
-    """Whoever waits for work does not see that nobody is left to send it."""
+def _exit_with_parent() -> None:
+    """Exit when the parent process ends. A process that waits for work would not notice it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""Counting a corpus from beginning to end, or from where an earlier run of the same was stopped."""
+"""Counting a corpus from its beginning, or from where an earlier run was stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from service import __version__, catalog
 from service.corpus.batches import Position, read_batches
-from service.corpus.counting import Question
+from service.corpus.counting import CountOptions
 from service.corpus.inputs import Input
 from service.corpus.journal import Journal
 from service.corpus.pool import ProcessDied, count_batches
@@ -25,12 +25,13 @@ from service.types import Json
 OUTPUTS = (".jsonl", ".parquet")
 
 ALONE_BYTES = 32 << 20
-"""A corpus that is smaller is counted by this process: starting others takes as long as counting it."""
+"""A smaller corpus is counted in this process, since starting others would take as long as counting it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a corpus came to. `bytes` and `seconds` are of this run alone, which began where an earlier one stopped."""
+    """The result for a corpus. `bytes` and `seconds` are those of this run, without the earlier run that it continues.
+    """
 
     totals: Totals
     bytes: int
@@ -39,39 +40,39 @@ class Outcome:
 
 
 def count_corpus(
-    inputs: Sequence[Input], question: Question, output: Path | None = None, *, workers: int = 1, resume: bool = False,
-    on_progress: Callable[[int], None] = lambda _: None, stops: Stops | None = None,
+    inputs: Sequence[Input], options: CountOptions, output: Path | None = None, *, workers: int = 1,
+    resume: bool = False, on_progress: Callable[[int], None] = lambda _: None, stops: Stops | None = None,
 ) -> Outcome:
-    """Count every record of the inputs and, with an `output`, write a row for each, in order.
+    """Count each record of the inputs. With an `output`, write a row for each, in order.
 
-    `on_progress` hears how many bytes of the files are done. Raises ServiceError (nothing could be counted),
-    CannotResume, ProcessDied, OSError where the output cannot be written, and Stopped where `stops` was asked to stop:
-    after a checkpoint.
+    `on_progress` is called with the number of bytes of the files that are done. Raises ServiceError where no record
+    could be counted, CannotResume, ProcessDied, OSError where the output cannot be written, and Stopped where a signal
+    stopped the run, after a checkpoint.
     """
     stops = stops or Stops()
-    question.check()
+    options.check()
     check_parquet(inputs, output)
-    journal = None if output is None else Journal(output, job_of(inputs, question), resume=resume)
+    journal = None if output is None else Journal(output, describe_job(inputs, options), resume=resume)
     start, totals = (Position(), Totals()) if journal is None else (journal.position, journal.totals)
     resumed, before, began = start != Position(), totals.all.bytes, time.monotonic()
     try:
         if journal is None or journal.state == "counting":
-            ends = _ends(inputs)
-            workers = workers if _left(inputs, start) > ALONE_BYTES else 1
-            batches = stops.between(read_batches(inputs, question.columns, start, question.limit))
-            with closing(count_batches(batches, question, workers)) as counted:
+            ends = _sum_sizes(inputs)
+            workers = workers if _estimate_bytes_left(inputs, start) > ALONE_BYTES else 1
+            batches = stops.between(read_batches(inputs, options.columns, start, options.limit))
+            with closing(count_batches(batches, options, workers)) as counted:
                 for batch, result in counted:
                     totals.add(result.totals)
                     if journal is not None:
                         journal.write(result.rows, batch.end)
                     on_progress(ends[batch.end.input] + batch.end.read)
         if journal is not None:
-            with stops.at_once():  # a table is written for as long as it is large
+            with stops.at_once():  # writing a large table takes long
                 journal.finish()
     except (Stopped, ProcessDied) as error:
         if stops.signal is None:
             raise
-        if journal is not None:  # also of a process that the same signal ended
+        if journal is not None:  # also where the same signal ended a counting process
             journal.checkpoint()
         raise Stopped(stops.signal, totals.all.records) from error
     finally:
@@ -81,7 +82,7 @@ def count_corpus(
 
 
 def check_parquet(inputs: Sequence[Input], output: Path | None) -> None:
-    """Raise InvalidRequest where Parquet is asked for and cannot be read or written."""
+    """Raise InvalidRequest where Parquet is needed and pyarrow is not installed, or the output has another suffix."""
     if output is not None and output.suffix not in OUTPUTS:
         raise InvalidRequest(f"the output must end in {' or '.join(OUTPUTS)}.")
     wanted = any(item.form == "parquet" for item in inputs) or (output is not None and output.suffix == ".parquet")
@@ -89,21 +90,21 @@ def check_parquet(inputs: Sequence[Input], output: Path | None) -> None:
         raise InvalidRequest("Parquet needs pyarrow: pip install 'tallystick[parquet]'.")
 
 
-def _ends(inputs: Sequence[Input]) -> list[int]:
-    """Bytes of the files before each, and of all."""
+def _sum_sizes(inputs: Sequence[Input]) -> list[int]:
+    """The bytes of all files before each file, and of all files."""
     ends = [0]
     for item in inputs:
         ends.append(ends[-1] + item.bytes)
     return ends
 
 
-def _left(inputs: Sequence[Input], start: Position) -> int:
-    """Bytes that are to be counted, more or less: what is compressed holds more than it is long."""
+def _estimate_bytes_left(inputs: Sequence[Input], start: Position) -> int:
+    """About how many bytes are still to be counted. Compressed files are taken for four times their size."""
     return sum(item.bytes * (4 if item.packed or item.form == "parquet" else 1) for item in inputs[start.input:])
 
 
-def job_of(inputs: Sequence[Input], question: Question) -> Mapping[str, Json]:
-    """What makes the rows what they are: a run goes on only where all of it is the same."""
+def describe_job(inputs: Sequence[Input], options: CountOptions) -> Mapping[str, Json]:
+    """Everything that decides the rows. A run continues an earlier one only where all of it is the same."""
     files = hashlib.sha256()
     for item in inputs:
         files.update(f"{item.shown}\0{item.form}\0{item.bytes}\0{item.mtime_ns}\0".encode())
@@ -114,6 +115,6 @@ def job_of(inputs: Sequence[Input], question: Question) -> Mapping[str, Json]:
     data.update(f"{catalog.version()}\0{sorted(now.aliases.items())}\0".encode())
     data.update(now.file.read_bytes() if now.file is not None else b"")
     return {
-        "inputs": files.hexdigest(), "options": asdict(question), "tokenizer data and prices": data.hexdigest(),
+        "inputs": files.hexdigest(), "options": asdict(options), "tokenizer data and prices": data.hexdigest(),
         "version": __version__,
     }

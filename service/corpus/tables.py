@@ -1,4 +1,4 @@
-"""Parquet in and out, a few rows at a time. Needs pyarrow, the extra `parquet`; nothing else here imports it."""
+"""Reading and writing Parquet, a few rows at a time. It needs pyarrow, from the extra `parquet`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from service.corpus.inputs import Damaged
 
 BUFFER_BYTES = 1 << 20
-"""Of a column chunk that is read at once; without it pyarrow reads a column of a whole row group."""
+"""Bytes of a column that are read at once. Without it pyarrow reads the column of a whole row group."""
 
-MOST_ROWS = 4096
+MAX_ROWS = 4096
 
 _TYPES = {int: pa.int64(), str: pa.string()}
 
@@ -25,8 +25,11 @@ _TYPES = {int: pa.int64(), str: pa.string()}
 def read_rows(
     path: str, columns: Sequence[str], skip: int, chunk_bytes: int
 ) -> Iterator[tuple[list[dict[str, Any]], int, float]]:
-    """Rows after the first `skip` as objects of the named columns, with their bytes and the share of the file that is
-    read then. Raises Damaged for what is no Parquet or lacks a column."""
+    """The rows after the first `skip`, as objects of the named columns.
+
+    Yields rows, their bytes, and the share of the file that is read then. Raises Damaged for a file that is not Parquet
+    or has no such column.
+    """
     try:
         with pq.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
             missing = [name for name in columns if name not in file.schema_arrow.names]
@@ -36,7 +39,7 @@ def read_rows(
     except (pa.ArrowException, UnicodeDecodeError):
         raise Damaged(_DAMAGED) from None
     except OSError as error:
-        if error.errno is not None:  # else it is how pyarrow tells of pages that cannot be decoded
+        if error.errno is not None:  # without a number it means that pyarrow cannot decode a page
             raise
         raise Damaged(_DAMAGED) from None
 
@@ -54,7 +57,7 @@ def _rows(
             done += group.num_rows
             continue
         average = max(1, group.total_byte_size // max(1, group.num_rows))
-        size = max(1, min(MOST_ROWS, chunk_bytes // average))
+        size = max(1, min(MAX_ROWS, chunk_bytes // average))
         for batch in file.iter_batches(size, row_groups=[number], columns=columns, use_threads=False):
             wanted = batch.slice(max(0, skip - done))
             done += batch.num_rows
@@ -63,12 +66,12 @@ def _rows(
 
 
 def write_rows(rows: Path, target: Path, columns: dict[str, type]) -> None:
-    """Write a file of JSON lines as Parquet, whole or not at all. Every column may be null."""
+    """Write a file of JSON lines as Parquet, in full or not at all. Each column may be null."""
     schema = pa.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
     unfinished = target.with_name(f"{target.name}.tmp")
     try:
         with open(rows, "rb") as lines, pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
-            while chunk := [json.loads(line) for line in islice(lines, 16 * MOST_ROWS)]:
+            while chunk := [json.loads(line) for line in islice(lines, 16 * MAX_ROWS)]:
                 arrays = [
                     pa.array([_as(kind, row[name]) for row in chunk], schema.field(name).type)
                     for name, kind in columns.items()

@@ -1,4 +1,4 @@
-"""What counting a corpus came to: sums by model, and what went wrong, in bounded memory and as JSON."""
+"""The totals of a corpus: sums by model and failures, in limited memory, and as JSON."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from service.pricing.prices import format_decimal
 from service.types import Json, TokenCount
 
 FIRST_FAILURES = 10
-"""Failures that the summary shows; all are in the output."""
+"""Failures that the summary shows. The output has all of them."""
 
-MOST_MODELS = 1_000
-"""Names by which sums are kept: whole requests name their models themselves, and each may name another."""
+MAX_MODELS = 1_000
+"""Names of models that have sums of their own. Whole requests name their models, and each may name another one."""
 
 OTHERS = "(others)"
 NO_MODEL = "(none)"
-"""In place of the model of what failed before it was known."""
+"""Stands for the model of a record that failed before its model was known."""
 
 
 @dataclass(slots=True)
 class Sums:
-    """Of one model. `usd` is the cost of those whose price is known, `unpriced` the number of the others."""
+    """The sums of one model. `usd` is the cost of the records whose price is known, `unpriced` the number of others."""
 
     records: int = 0
     failed: int = 0
@@ -36,7 +36,7 @@ class Sums:
 
     @property
     def cost(self) -> Decimal | None:
-        """USD, None where the price of a record is not known."""
+        """US dollars, or None where the price of a record is not known."""
         return None if self.unpriced else self.usd
 
     def add(self, other: Sums) -> None:
@@ -54,7 +54,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where and why something was not counted; never what it said. Without a row it is a file."""
+    """Where and why something was not counted, never its text. Without a row it is a file."""
 
     file: str
     row: int | None
@@ -64,7 +64,8 @@ class Failure:
 
 @dataclass(slots=True)
 class Totals:
-    """`failed_files` are those that could not be read to their end; `codes` numbers failures of both kinds."""
+    """All sums of a corpus. `failed_files` are the files that could not be read to their end, `codes` the number of
+    failed records and files by error code."""
 
     by_model: dict[str, Sums] = field(default_factory=dict)
     failed_files: int = 0
@@ -97,7 +98,7 @@ class Totals:
             self.first.append(failure)
 
     def add(self, other: Totals) -> None:
-        """Add what came after."""
+        """Add the totals of the records that follow."""
         for name, sums in other.by_model.items():
             self._sums(name).add(sums)
         self.failed_files += other.failed_files
@@ -106,13 +107,13 @@ class Totals:
         self.first = [*self.first, *other.first][:FIRST_FAILURES]
 
     def _sums(self, name: str) -> Sums:
-        if name not in self.by_model and len(self.by_model) >= MOST_MODELS:
+        if name not in self.by_model and len(self.by_model) >= MAX_MODELS:
             name = OTHERS
         return self.by_model.setdefault(name, Sums())
 
     @property
     def all(self) -> Sums:
-        """Of all models together."""
+        """The sums of all models together."""
         total = Sums()
         for sums in self.by_model.values():
             total.add(sums)
@@ -124,7 +125,7 @@ class Totals:
 
 
 def as_json(totals: Totals) -> dict[str, Json]:
-    """As the summary tells it; `from_json` makes the same of it."""
+    """The totals as JSON, for the summary. `from_json` reads it."""
     return {
         **_sums_json(totals.all), "failed_files": totals.failed_files,
         "models": {name: _sums_json(sums) for name, sums in totals.by_model.items()},
@@ -147,7 +148,7 @@ def _sums_json(sums: Sums) -> dict[str, Json]:
 
 
 def from_json(value: Mapping[str, Json]) -> Totals:
-    """Raises KeyError, TypeError, ValueError for what `as_json` did not make."""
+    """The totals in JSON. Raises KeyError, TypeError or ValueError for JSON that `as_json` did not write."""
     return Totals(
         {name: _sums_from(sums) for name, sums in value["models"].items()}, int(value["failed_files"]),
         dict(value["errors"]),

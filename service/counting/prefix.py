@@ -11,12 +11,12 @@ Counting takes about 12 us a KB, so this must be quick: about 3 us a unit, hash 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from service.cache.base import Counts, finish_key, segment_key, start_digest
-from service.tokenizers.base import Tokenizer
+from service.tokenizers.base import EdgeSplittable, Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
 CUT_MIN_CHARS = 1 << 12
@@ -78,13 +78,12 @@ def make_piece(segment: Segment, start: int, end: int) -> Job:
 
 def find_cuts(segment: Segment, tokenizer: Tokenizer) -> Sequence[int]:
     """Where the segment is cut. Texts that are equal up to a point have the same cuts before it."""
-    can_cut: Callable[[str, str], bool] | None = getattr(tokenizer, "can_cut", None)
-    if can_cut is None or len(segment.spans) > 1 or len(segment.spans[0][1]) < CUT_MIN_CHARS:
+    if len(segment.spans) > 1 or len(segment.spans[0][1]) < CUT_MIN_CHARS or not isinstance(tokenizer, EdgeSplittable):
         return ()
     text, cuts, refused = segment.spans[0][1], [], 0
     find, at = text.find, text.find("\n", PIECE_CHARS)
     while at >= 0 and refused < MAX_REFUSED:
-        if can_cut(text[at - 1], "\n"):
+        if tokenizer.can_cut(text[at - 1], "\n"):
             cuts.append(at)
             at += PIECE_CHARS
         else:

@@ -29,7 +29,7 @@ from service.counting.prefix import (
     make_conversation,
     make_job,
 )
-from service.tokenizers.base import Tokenizer
+from service.tokenizers.base import Splittable, Tokenizer
 from service.types import SECTIONS, Edge, Section, Segment
 
 CACHE_MIN_CHARS = 6_000
@@ -141,16 +141,17 @@ class _CountingCall:
     @property
     def long_chars(self) -> range:
         """Lengths of texts that are looked up whole. Longer ones are looked up in parts, if they can be cut."""
-        return range(LONG_CHARS, PARTS_MIN_CHARS if hasattr(self.tokenizer, "cut") else sys.maxsize)
+        return range(LONG_CHARS, PARTS_MIN_CHARS if isinstance(self.tokenizer, Splittable) else sys.maxsize)
 
     def make_jobs(self, segment: Segment) -> list[Job]:
         """A text as one job, or as several when it is looked up in parts."""
-        if len(segment.spans) > 1 or count_chars(segment) < PARTS_MIN_CHARS or not hasattr(self.tokenizer, "cut"):
+        tokenizer = self.tokenizer
+        if len(segment.spans) > 1 or count_chars(segment) < PARTS_MIN_CHARS or not isinstance(tokenizer, Splittable):
             return [make_job(segment, self.make_key(segment))]
         (section, text), size = segment.spans[0], PART_CHARS
         while size * MAX_PARTS < len(text):
             size *= 2  # in steps, so that a slightly longer text is cut in the same places
-        parts, jobs = self.tokenizer.cut(text, size), []
+        parts, jobs = tokenizer.cut(text, size), []
         for number, part in enumerate(parts):
             edge = find_edge(segment.edge, first=number == 0, last=number == len(parts) - 1)
             piece = Segment(((section, part),), edge)

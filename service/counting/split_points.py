@@ -6,9 +6,10 @@ prove it for every renderer (tests/counting/test_conversations.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from service.families import FAMILIES
+from service.tokenizers.base import EdgeSplittable, Tokenizer
 from service.tokenizers.registry import get_tokenizer
 from service.types import CountRequest, Message, Part, Prompt, Text, TokenCount, ToolCall, ToolResult
 
@@ -30,11 +31,11 @@ def find_split_point(prompt: Prompt, counted: TokenCount, request: CountRequest)
         return 0
     if counted.family not in _FAMILY_NAMES:
         return 0
-    can_cut = getattr(get_tokenizer(counted.tokenizer, request.engine), "can_cut", None)
+    tokenizer = get_tokenizer(counted.tokenizer, request.engine)
     last = len(messages) - 1
     for at in range(last, max(last - LOOK_BACK, 0), -1):
         newer = messages[at:]
-        if starts_with_user_text(newer) and is_self_contained(newer) and _ends_turn(messages[at - 1], can_cut):
+        if starts_with_user_text(newer) and is_self_contained(newer) and _ends_turn(messages[at - 1], tokenizer):
             return at
     return 0
 
@@ -47,7 +48,7 @@ def starts_with_user_text(messages: Sequence[Message]) -> bool:
     )
 
 
-def _ends_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -> bool:
+def _ends_turn(message: Message, tokenizer: Tokenizer) -> bool:
     """Whether a turn ends with this message: it is the model's, or has only results of functions, and its last part is
     not empty. Where turns are one running text, that text must also allow a cut here: the next turn begins with a line
     break."""
@@ -57,7 +58,7 @@ def _ends_turn(message: Message, can_cut: Callable[[str, str], bool] | None) -> 
         return False  # Claude takes a text in a tool's message for one of the user
     last = message.parts[-1]
     end = last.text[-1:] if isinstance(last, Text) else ">"
-    return bool(end) and (can_cut is None or can_cut(end, "\n"))
+    return bool(end) and (not isinstance(tokenizer, EdgeSplittable) or tokenizer.can_cut(end, "\n"))
 
 
 def is_self_contained(messages: Sequence[Message]) -> bool:

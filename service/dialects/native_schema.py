@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 MODEL = "A model by any of its names: gpt-4o, openai/gpt-4o-2024-08-06, a Bedrock or Vertex id."
 TOKENIZER = "A tokenizer by name, see GET /v1/tokenizers."
+
+# The following have names in OpenAPI, so that a generated client has one type for each, and not one for each place.
+
+type JsonObject = Annotated[dict[str, Any], Field(description="Any JSON object.")]
+
+type Platform = Literal["gemini-api", "vertex"]
+
+type SpecialTokens = Literal["text", "parse"]
+
+type Engine = Literal["auto", "reference", "fast"]
 
 
 def describe_defaults(schema: dict[str, Any]) -> None:
@@ -37,17 +47,17 @@ class CountBody(BaseModel):
     )
     text: str | None = Field(None, description="One text; its content alone is counted, without a chat frame.")
     texts: list[str] | None = Field(None, description="Several texts; input_tokens is the sum, counts has each.")
-    request: dict[str, Any] | None = Field(None, description="A whole request body as the provider takes it.")
+    request: JsonObject | None = Field(None, description="A whole request body as the provider takes it.")
     dialect: str | None = Field(
         None, description="What request is written in: openai.chat, anthropic.messages, ... Inferred when absent."
     )
-    platform: Literal["gemini-api", "vertex"] | None = Field(
+    platform: Platform | None = Field(
         None, description="Where a Gemini request goes; the two bill the same request differently."
     )
-    special_tokens: Literal["text", "parse"] = Field(
+    special_tokens: SpecialTokens = Field(
         "text", description="Whether special-token strings in a text are ordinary text (as providers treat them)."
     )
     add_special_tokens: bool = Field(
         False, description="Add what the tokenizer's own post-processor adds to each text (a bos)."
     )
-    engine: Literal["auto", "reference", "fast"] = Field("auto", description="Which implementation counts.")
+    engine: Engine = Field("auto", description="Which implementation counts.")

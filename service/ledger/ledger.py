@@ -53,7 +53,7 @@ class LedgerEvents(Protocol):
         ...
 
     def record_drift(self, family: str, counted: int, billed: int) -> None:
-        """A call was billed that had been counted."""
+        """A call that had been counted was billed."""
         ...
 
 

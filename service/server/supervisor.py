@@ -27,13 +27,14 @@ from service.errors import ServiceError
 from service.observability import multiprocess
 from service.pricing.prices import price_input
 from service.server.listener import has_pending_connections, refuse_new_connections
+from service.server.memory import freeze_loaded_objects
 from service.server.worker import BACKLOG_SECONDS, BLOCKED_SIGNALS, END_GRACE_SIGNAL, POLL_SECONDS
 from service.settings import Settings
 from service.tokenizers import registry
 
 LOG = logging.getLogger("tallystick")
 
-STARTS_THREADS = frozenset({"claude", "gemma3", "gemma4"})
+STARTS_THREADS = frozenset({"gemma4"})
 """Tokenizers whose engine starts threads when it is loaded. Threads do not survive a fork, and whoever waits for one
 of them in the child waits forever. Each worker loads these itself (tests/server/test_supervisor.py checks the
 others)."""
@@ -68,8 +69,7 @@ def preload(names: Iterable[str]) -> None:
                 fields = {"what": name, "reason": error.message}
                 LOG.error("not loaded", extra={"fields": fields})  # noqa: TRY400 - the message says it, no traceback
     price_input(catalog.resolve("gpt-4o"), 1)
-    gc.collect()
-    gc.freeze()  # a garbage collection in a worker would touch the shared memory pages, and so copy them
+    freeze_loaded_objects()  # a garbage collection in a worker would touch the shared memory pages, and so copy them
 
 
 def _count_threads() -> int:

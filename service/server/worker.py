@@ -23,6 +23,7 @@ from fastapi import FastAPI
 
 from service.server.http.connection import Connection, ConnectionLimits, make_connection_class
 from service.server.listener import has_pending_connections, refuse_new_connections
+from service.server.memory import freeze_loaded_objects
 from service.services import Services
 from service.settings import Settings
 
@@ -199,13 +200,6 @@ class Worker(uvicorn.Server):
                         connection.transport.close()
             self._check_deadlines()
             await asyncio.sleep(POLL_SECONDS)
-
-
-def freeze_loaded_objects() -> None:
-    """Keep the objects that are loaded now out of later garbage collections. They stay for good, and a collection
-    that looks at all of them makes every request wait for 40 ms (2-core machine, 2026-11)."""
-    gc.collect()
-    gc.freeze()
 
 
 async def wait_until_accepted(listener: socket.socket) -> None:

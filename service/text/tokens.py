@@ -10,7 +10,6 @@ from typing import Literal
 
 from service.tokenizers.base import Tokenizer, VocabularyTokenizer
 from service.tokenizers.normalizers import align, get_normalizer
-from service.tokenizers.vocabulary import Vocabulary
 
 Unit = Literal["code_point", "utf16"]
 
@@ -61,7 +60,7 @@ def locate_tokens(tokenizer: Tokenizer, text: str, *, parse_special: bool = Fals
         starts, ends = _in_original(text, seen.decode("utf-8", "replace"), tokenizer.name, starts, ends)
     if ids is None:
         _place_empty_tokens(pieces, starts)
-    specials = frozenset(tokenizer.specials.values()) if isinstance(tokenizer, Vocabulary) else frozenset()
+    specials = frozenset(tokenizer.specials.values()) if isinstance(tokenizer, VocabularyTokenizer) else frozenset()
     return Tokens(text, ids, pieces, starts, ends, altered, specials)
 
 

@@ -1,4 +1,4 @@
-"""Byte-pair merging, one merge at a time, for people to look at. The engines merge faster and show nothing."""
+"""Byte-pair merging that keeps every merge, to show how a text was cut. The engines merge faster but keep nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 type Rule[S] = Callable[[S, S], tuple[int, S] | None]
-"""What two neighbours become, with the rank of doing so: the lowest rank goes first. None where they stay apart."""
+"""The rank of merging two neighbours, and what they become: the lowest rank goes first. None where they stay apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class MergeTree[S]:
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """The nodes that are nobody's children, in order of the text."""
+        """The nodes that are no child of another node, in order of the text."""
         children = {child for node in self.nodes for child in (node.left, node.right)}
         roots = (number for number in range(len(self.nodes)) if number not in children)
         return tuple(sorted(roots, key=lambda number: self.nodes[number].first))
 
     @property
     def symbols(self) -> tuple[S, ...]:
-        """What the row ends as."""
+        """The symbols that are left at the end, in order of the text."""
         return tuple(self.nodes[number].symbol for number in self.tokens)
 
 
@@ -62,8 +62,8 @@ class _Merging[S]:
         """By the leaf that a node ends before: the leaf it begins at."""
         for place in range(self.leaves):
             self.starts_before[place + 1] = place
-        self.waiting = [entry for place in range(self.leaves) for entry in self.entries(place)]
-        heapify(self.waiting)
+        self.queue = [entry for place in range(self.leaves) for entry in self.entries(place)]
+        heapify(self.queue)
 
     def entries(self, place: int) -> Iterator[tuple[int, int, int, int]]:
         """(rank, place, left, right) of the pair that begins at leaf `place`, if a rule applies."""
@@ -77,8 +77,8 @@ class _Merging[S]:
             yield found[0], place, left, right
 
     def run(self) -> MergeTree[S]:
-        while self.waiting:
-            rank, place, left, right = heappop(self.waiting)
+        while self.queue:
+            rank, place, left, right = heappop(self.queue)
             middle = self.nodes[left].end
             if self.node_at[place] == left and self.node_at[middle] == right:
                 self.join(rank, place, left, right)
@@ -94,4 +94,4 @@ class _Merging[S]:
         before = self.starts_before[place]
         for neighbour in (before, place):
             for entry in self.entries(neighbour) if neighbour >= 0 else ():
-                heappush(self.waiting, entry)
+                heappush(self.queue, entry)

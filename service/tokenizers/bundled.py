@@ -1,4 +1,4 @@
-"""Open models, on the vocabularies that splintr bundles. There is no reference engine for them in the service.
+"""Open models, on splintr and the vocabularies that it bundles. The service has no reference engine for them.
 
 Splintr adds 54 "agent tokens" to each of them; they and the model's own special tokens never match in text here.
 Strings that the model's tokenizer.json lists as added but not as special (`<think>` for Qwen 3) are pieces of its
@@ -7,17 +7,16 @@ vocabulary and always match, as they do in every other implementation.
 
 from __future__ import annotations
 
-import unicodedata
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
+from typing import Any
 
 import splintr
 
 from service.tokenizers.base import Engine
-from service.tokenizers.fast import INLINE_CHARACTERS, ChunkCache
+from service.tokenizers.normalizers import to_nfc
 from service.tokenizers.splitting import cut_before_words
 from service.tokenizers.vocabulary import Vocabulary, compile_alternatives
 
@@ -35,19 +34,6 @@ class BundledModel:
     marked: bool = False
 
 
-@cache
-def _nfc() -> Callable[[str], str]:
-    from tokenizers.normalizers import NFC  # noqa: PLC0415
-
-    normalize: Callable[[str], str] = NFC().normalize_str
-    return normalize
-
-
-def to_nfc(text: str) -> str:
-    """`text` in NFC, by the table that Hugging Face tokenizers carry; most text is so already and is only looked at."""
-    return text if unicodedata.is_normalized("NFC", text) else _nfc()(text)
-
-
 QWEN3_PIECES = (
     "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>", "<|fim_prefix|>",
     "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>",
@@ -58,6 +44,13 @@ DEEPSEEK_V3_PIECES = (
     "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>",
     "<｜tool▁sep｜>",
 )
+
+INLINE_CHARS = 4_000
+"""Up to here the call that keeps the interpreter lock is cheaper; beyond, the one that releases it is used."""
+
+CACHE_CHARS = 16_000_000
+"""Splintr 0.22.0 caches up to 131,072 chunks whatever their length: 4 MB of distinct 5,000-letter words stay as 11 MB.
+So its cache is emptied whenever this much text went in; ordinary text fills it again within milliseconds."""
 
 MARK = "\u2581".encode()
 """What SentencePiece writes for a blank."""
@@ -76,6 +69,22 @@ BUNDLED: dict[str, BundledModel] = {
     # equal to gemma3 (compared on 4,000 texts), but without its HTML tags and <unused> pieces
     "gemma4": BundledModel(1, marked=True),
 }
+
+
+class ChunkCache:
+    """Keeps splintr's cache of chunks bounded in bytes. `core` is a splintr tokenizer."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+        self._fed = 0
+        self._is_cached = core.family == "BPE"
+
+    def feed(self, characters: int) -> None:
+        """Say that this much text is about to be encoded. Two threads may lose a few of each other's characters."""
+        self._fed += characters
+        if self._fed > CACHE_CHARS and self._is_cached:
+            self._fed = 0
+            self._core.clear_cache()
 
 
 class BundledTokenizer(Vocabulary):
@@ -118,7 +127,7 @@ class BundledTokenizer(Vocabulary):
         if self._normalize is not None:
             text = self._normalize(text)
         self._cache.feed(len(text))
-        if len(text) <= INLINE_CHARACTERS:
+        if len(text) <= INLINE_CHARS:
             return array("I", self._core.encode_ordinary(text))
         first, *others = cut_before_words(text)
         # SentencePiece puts a blank before every text, so a block that begins with one goes without

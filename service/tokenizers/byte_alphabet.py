@@ -12,7 +12,7 @@ LETTER_TO_BYTE = {letter: byte for byte, letter in BYTE_TO_LETTER.items()}
 
 
 def decode_byte_level(token: str) -> bytes:
-    """The bytes of a token written in the alphabet; a token with other letters (a special one) is its own UTF-8."""
+    """The bytes of a token written in the alphabet. One with other letters is special: its own UTF-8."""
     try:
         return bytes([LETTER_TO_BYTE[letter] for letter in token])
     except KeyError:

@@ -36,7 +36,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """Whether one shipped file is what the manifest says; `problem` is None when it is."""
+    """Whether one shipped file is the one in the manifest; `problem` is None when it is."""
 
     file: str
     sha256: str

@@ -1,4 +1,4 @@
-"""The self-check of a fast engine at load: committed answers for a small nasty corpus, made from the references.
+"""The self-check of a fast engine at load: committed answers for a small, difficult corpus, made by the references.
 
 `golden.json` holds the texts once, and for each tokenizer the fingerprint of the data, who confirmed the answers, a
 count for each text, and a digest of its ids (or, where there are no ids, the counts at the other edges).
@@ -55,7 +55,7 @@ def digest_ids(ids: list[int]) -> str:
 
 
 def compute_answers(tokenizer: Tokenizer, texts: list[str], confirmed_by: str) -> GoldenAnswers:
-    """What `tokenizer` says, in the form that is committed."""
+    """The answers of `tokenizer`, in the form that is committed."""
     if isinstance(tokenizer, VocabularyTokenizer):
         all_ids = [tokenizer.encode(text) for text in texts]
         return GoldenAnswers(
@@ -66,8 +66,8 @@ def compute_answers(tokenizer: Tokenizer, texts: list[str], confirmed_by: str) -
 
 
 def find_golden_mismatch(tokenizer: Tokenizer) -> str | None:
-    """What is wrong with `tokenizer`, as a short reason without any text; None when all is as it should be, and for
-    a tokenizer that nobody confirmed."""
+    """The first difference between `tokenizer` and the golden answers, as a short reason without any text. None where
+    there is no difference, and where there are no golden answers."""
     expected = find_golden_answers(tokenizer.name)
     if expected is None:
         return None

@@ -1,8 +1,8 @@
-"""The rules by which published vocabularies merge, kept for showing how a text was cut.
+"""The rules by which published vocabularies merge, to show how a text was cut.
 
-Two kinds: by ranks (tiktoken) any two neighbours merge whose bytes together are a token, the token of the lowest rank
-first; by a merge list (Hugging Face) only the pairs of the list merge, the earliest in the list first, whatever else
-the vocabulary holds.
+There are two kinds. By ranks (tiktoken) any two neighbours merge whose bytes together are a token, and the token of the
+lowest rank goes first. By a merge list (Hugging Face) only the pairs of the list merge, and the earliest in the list
+goes first, whatever else the vocabulary holds.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Algorithm = Literal["ranks", "merge_list"]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A pre-token: a stretch that is merged by itself. `added` are the id and the bytes of an added token, which is not
-    merged."""
+    """A pre-token: a part of the text that is merged by itself. An added token is not merged: `added` is its id and its
+    bytes."""
 
     text: str
     added: tuple[int, bytes] | None = None
@@ -56,20 +56,20 @@ class MergeRules(Protocol):
         ...
 
     def chunks(self, text: str) -> Iterator[Chunk]:
-        """The pre-tokens of a normalised text, in order."""
+        """The pre-tokens of a normalized text, in order."""
         ...
 
     def leaves(self, chunk: str) -> list[tuple[int, bytes]]:
-        """What merging starts from: the id and the bytes of each symbol. Raises KeyError for what has no id."""
+        """The id and the bytes of each symbol that merging starts from. Raises KeyError for one without an id."""
         ...
 
     def find_whole(self, chunk: str) -> int | None:
-        """The id of a pre-token that is taken whole, without merging, because it is a token."""
+        """The id of a pre-token that is a token and therefore not merged; None for others."""
         ...
 
 
 class RankRules:
-    """OpenAI's: ids are ranks."""
+    """OpenAI's rules: ids are ranks."""
 
     algorithm: Algorithm = "ranks"
 
@@ -114,7 +114,7 @@ class RankRules:
 
 
 class MergeListRules:
-    """Those of a Hugging Face tokenizer.json. Pairs of ids are kept sorted in arrays: Gemma has half a million."""
+    """The rules of a Hugging Face tokenizer.json. Pairs of ids are sorted arrays: Gemma has half a million."""
 
     algorithm: Algorithm = "merge_list"
 
@@ -168,7 +168,7 @@ class MergeListRules:
         return self._places[at], self._ids[self._spelled[left] + self._spelled[right]]
 
     def other_rule(self, left: int, right: int) -> tuple[int, int] | None:
-        """By ranks: any two merge that are a token together, the lowest id first."""
+        """By ranks: any two merge that are a token together, and the lowest id goes first."""
         found = self._ids.get(self._spelled[left] + self._spelled[right])
         return None if found is None else (found, found)
 
@@ -193,13 +193,13 @@ def _pair_table(merges: list[Any], ids: Mapping[str, int]) -> tuple[array[int], 
 
 
 def _by_ranks(name: str, data: str) -> MergeRules:
-    from service.tokenizers.reference.tiktoken import parse_ranks  # noqa: PLC0415  imports an engine, as below
+    from service.tokenizers.reference.tiktoken import parse_ranks
 
     return RankRules(parse_ranks(read_verified(data)), RANK_PATTERNS[name].regex)
 
 
 def _legacy_claude(name: str, data: str) -> MergeRules:
-    from tokenizers import pre_tokenizers  # noqa: PLC0415
+    from tokenizers import pre_tokenizers
 
     level = pre_tokenizers.ByteLevel(add_prefix_space=False)
 
@@ -210,7 +210,7 @@ def _legacy_claude(name: str, data: str) -> MergeRules:
 
 
 def _gemma(name: str, data: str) -> MergeRules:
-    from service.tokenizers.reference.huggingface import decode_sentencepiece  # noqa: PLC0415
+    from service.tokenizers.reference.huggingface import decode_sentencepiece
 
     return MergeListRules(read_verified(data), _uncut, str, decode_sentencepiece, byte_level=False)
 
@@ -229,9 +229,9 @@ _loading = threading.Lock()
 
 
 def find_rules(tokenizer: str) -> MergeRules | None:
-    """The rules of a tokenizer, None where it has none or they are not at hand. Raises TokenizerUnavailable.
+    """The rules of a tokenizer; None where it has none, or they are not published. Raises TokenizerUnavailable.
 
-    The last three that were asked for stay in memory (o200k 44 MB, claude 20 MB, gemma3 70 MB); others are read again,
+    The last three that were read stay in memory (o200k 44 MB, claude 20 MB, gemma3 70 MB); others are read again,
     which takes 0.05 to 2 s (measured 2026-11-29, 2 cores, CPython 3.13).
     """
     if tokenizer not in _LOADERS:

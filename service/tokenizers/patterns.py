@@ -1,9 +1,8 @@
-"""How OpenAI's tokenizers cut text before merging, and their special tokens: facts of each vocabulary, as tiktoken
-0.14.0 publishes them (MIT)."""
+"""The patterns by which OpenAI's tokenizers cut text before merging, and their special tokens, as tiktoken 0.14.0
+publishes them (MIT)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,16 +27,11 @@ _O200K = "|".join((
 
 @dataclass(frozen=True, slots=True)
 class RankPattern:
-    """`newlines_apart`: a run of white space is cut after its last newline. `plain_regex` has no possessive
-    quantifiers: the same cuts, for an engine that does not know them."""
+    """`newlines_apart`: a run of white space is cut after its last newline."""
 
     regex: str
     specials: Mapping[str, int]
     newlines_apart: bool
-
-    @property
-    def plain_regex(self) -> str:
-        return re.sub(r"([+*?]|\{\d+,\d+\})\+", r"\1", self.regex)
 
 
 _O200K_SPECIALS = {END_OF_TEXT: 199999, END_OF_PROMPT: 200018}

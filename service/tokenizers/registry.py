@@ -1,4 +1,4 @@
-"""One tokenizer a name and engine, process-wide: built on first use under a lock, never twice, never half.
+"""One tokenizer for each name and engine in a process. It is built on first use, under a lock, and only once.
 
 A load that fails is not remembered: the next call tries again.
 """
@@ -25,17 +25,17 @@ PROVIDER_ALIASES: Mapping[str, str] = {
     "anthropic": "claude",
     "google": "gemma3",
 }
-"""Legacy names of a tokenizer by provider. `anthropic` is the vocabulary of Claude 1 and 2, an estimate for others."""
+"""Legacy names of a tokenizer by provider. `anthropic` is the one of Claude 1 and 2, an estimate for later models."""
 
 DEFAULT_WARM_SET = ("o200k_base", "cl100k_base", "gemma3", "claude-v3", "claude-v4.7", "claude-v4.8")
 
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """What answers for one loaded tokenizer.
+    """Which engine answers for one loaded tokenizer.
 
-    `golden` is "ok", "unconfirmed" (no independent answers exist), "not checked" (no fast engine) or the reason of
-    a mismatch, without any text; `fallbacks` counts the loads that ended at the reference because of one.
+    `golden` is "ok", "unconfirmed" (no independent answers exist), "not checked" (no fast engine) or the reason why
+    the fast engine is not used, without any text; `fallbacks` counts the loads that ended at the reference.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Registry:
             return found
 
     def is_loaded(self, name: str, engine: EngineChoice = "auto") -> bool:
-        """Whether `get` would answer at once."""
+        """Whether `get` would answer without loading anything."""
         return (name, engine) in self._loaded
 
     def _load(self, row: TokenizerRow, engine: EngineChoice) -> Tokenizer:
@@ -123,7 +123,7 @@ class Registry:
             return tokenizer
         if row.reference is not None:
             raise TokenizerUnavailable(f"the fast engine of {row.name} failed its self-check: {mismatch}")
-        # nothing to fall back to: its counts go on as estimates
+        # there is no reference to fall back to: from now on its counts are estimates
         self._mismatches[row.name] = mismatch
         logger.error("tokenizer %s is no longer verified: %s", row.name, mismatch)
         tokenizer.verified = False
@@ -152,7 +152,7 @@ class Registry:
         return tokenizer
 
     def states(self) -> tuple[EngineState, ...]:
-        """Of the tokenizers that "auto" has loaded, in the table's order."""
+        """The states of the tokenizers that "auto" has loaded, in the table's order."""
         return tuple(self._states[name] for name in self._rows if name in self._states)
 
     def describe(self) -> tuple[TokenizerDescription, ...]:
@@ -193,7 +193,7 @@ def engine_states() -> tuple[EngineState, ...]:
 
 
 def warm(names: Iterable[str] = DEFAULT_WARM_SET) -> None:
-    """Loads the tokenizers and counts one text with each, so that the first request pays for nothing."""
+    """Loads the tokenizers and counts one text with each, so that the first request does not wait for a load."""
     for name in names:
         get_tokenizer(name).count("Hello, world! 안녕하세요.")
 

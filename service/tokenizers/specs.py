@@ -1,4 +1,4 @@
-"""Every tokenizer the service knows, one row each: where its data comes from and which engines can run it.
+"""Every tokenizer of the service, one row each: where its data comes from and which engines can run it.
 
 Loaders import their engine when they are called, so that a started service holds no engine that it does not use.
 """
@@ -6,25 +6,20 @@ Loaders import their engine when they are called, so that a started service hold
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import cast
 
 from service.tokenizers import patterns
-from service.tokenizers.base import Tokenizer, VocabularyTokenizer
-from service.tokenizers.bpe_kernel.tables import BpeTables, Scheme
+from service.tokenizers.base import Tokenizer
+from service.tokenizers.bpe_kernel.tables import Scheme
 from service.tokenizers.data import DataFile, shipped_files
 from service.tokenizers.golden import find_golden_answers
-from service.tokenizers.vocabulary import Vocabulary
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """What a loader may ask for: the verified bytes of a manifest row, and the same tokenizer's reference engine."""
+    """What a loader may use: the verified bytes of a manifest row, and the same tokenizer's reference engine."""
 
     read: Callable[[str], bytes]
     reference: Callable[[], Tokenizer]
@@ -37,8 +32,8 @@ Loader = Callable[["TokenizerRow", Supply], Tokenizer]
 class TokenizerRow:
     """`data` is the manifest row the vocabulary comes from, None where a package carries it (`package`).
 
-    `reference_package` is what the reference runs on. `reference` and `fast` build the two engines from a reader of
-    verified data; a missing one is None.
+    `reference_package` is the package that the reference runs on. `reference` and `fast` build the two engines; a
+    missing one is None.
     """
 
     name: str
@@ -51,12 +46,12 @@ class TokenizerRow:
 
     @property
     def verified(self) -> bool:
-        """Whether a reference engine or committed answers of another implementation vouch for the counts."""
+        """Whether the counts are confirmed by a reference engine or by committed answers of another implementation."""
         return self.reference is not None or find_golden_answers(self.name) is not None
 
     @property
     def source(self) -> str:
-        """Where the vocabulary comes from, for people."""
+        """Where the vocabulary comes from, as text for people."""
         return self.file.origin if self.data else f"{self.package} {version(self.package)}"
 
     @property
@@ -71,19 +66,19 @@ class TokenizerRow:
         """8 hex digits of the data that decides the counts, the same for both engines.
 
         Of a shipped file it is the beginning of its sha256, unless another tokenizer reads the same file in another
-        way; of Claude 3 and later, the tiling engine's hash over its tables; of a vocabulary inside a package, a hash
+        way; of Claude 3 and later, a hash over the tables; of a vocabulary inside a package, a hash
         of the package's exact version.
         """
-        if self.fast is _tiling_fast:
-            return _tiling_fingerprint(self.name)
+        if self.fast is _load_claude_kernel:
+            return _make_claude_fingerprint(self.name)
         if self.data is None:
             return hashlib.sha256(f"{self.source} {self.name}".encode()).hexdigest()[:8]
         sha256 = self.file.sha256
         return (sha256 if self.name == self.data else hashlib.sha256(f"{sha256} {self.name}".encode()).hexdigest())[:8]
 
 
-def _rank_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
-    from service.tokenizers.reference.tiktoken import RankBpe, parse_ranks  # noqa: PLC0415
+def _load_tiktoken(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.reference.tiktoken import RankBpe, parse_ranks
 
     pattern = patterns.RANK_PATTERNS[row.name]
     return RankBpe(
@@ -92,104 +87,76 @@ def _rank_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
     )
 
 
-def _rank_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
-    from service.tokenizers.bpe_kernel import tables  # noqa: PLC0415
-    from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
+def _load_rank_kernel(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.bpe_kernel.tables import make_rank_tables
+    from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 
-    pattern = patterns.RANK_PATTERNS[row.name]
-
-    def splintr() -> Vocabulary:
-        ranks = supply.read(row.file.tokenizer)
-        return SplintrTokenizer.from_ranks(row.name, row.fingerprint(), ranks, pattern.plain_regex, pattern.specials)
-
-    def read() -> tables.BpeTables:
-        return tables.make_rank_tables(
-            RANK_SCHEMES[row.file.tokenizer], supply.read(row.file.tokenizer), pattern.specials
-        )
-
-    return _by_words(row, supply, read, splintr)
+    file, specials = row.file.tokenizer, patterns.RANK_PATTERNS[row.name].specials
+    return BpeTokenizer(
+        row.name, row.fingerprint(), lambda: make_rank_tables(RANK_SCHEMES[file], supply.read(file), specials),
+        supply.reference,
+    )
 
 
 RANK_SCHEMES: Mapping[str, Scheme] = {"o200k_base": "o200k", "cl100k_base": "cl100k"}
-"""File of ranks -> the pattern that it is cut by."""
+"""By file of ranks: the pattern that texts are cut by."""
 
 
-def _merge_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
-    from service.tokenizers.reference.huggingface import MergeBpe  # noqa: PLC0415
+def _load_hugging_face(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.reference.huggingface import MergeBpe
 
     return MergeBpe(row.name, row.fingerprint(), supply.read(row.file.tokenizer))
 
 
-def _merge_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
-    from service.tokenizers.bpe_kernel import tables  # noqa: PLC0415
-    from service.tokenizers.fallbacks import detours_of  # noqa: PLC0415
-    from service.tokenizers.fast import SplintrTokenizer  # noqa: PLC0415
+def _load_merge_kernel(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.bpe_kernel.tables import unpack
+    from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 
-    def splintr() -> Vocabulary:
-        return SplintrTokenizer.from_json(
-            row.name, row.fingerprint(), supply.read(row.file.tokenizer), detours_of(row.name),
-            cast("Callable[[], VocabularyTokenizer]", supply.reference),
-        )
-
-    return _by_words(row, supply, lambda: tables.unpack(supply.read(f"{row.file.tokenizer}-words")), splintr)
+    file = f"{row.file.tokenizer}-words"
+    return BpeTokenizer(row.name, row.fingerprint(), lambda: unpack(supply.read(file)), supply.reference)
 
 
-def _by_words(
-    row: TokenizerRow, supply: Supply, read: Callable[[], BpeTables], splintr: Callable[[], Vocabulary]
-) -> Tokenizer:
-    """By the kernel, and where that does not run by splintr."""
-    from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer  # noqa: PLC0415
-    from service.tokenizers.wasm import WasmUnavailable  # noqa: PLC0415
-
-    reference = cast("Callable[[], Vocabulary]", supply.reference)
-    try:
-        return BpeTokenizer(row.name, row.fingerprint(), read, fast=splintr, reference=reference)
-    except WasmUnavailable as reason:
-        logger.warning("tokenizer %s counts without its kernel: %s", row.name, reason)
-        return splintr()
-
-
-def _bundled_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
-    from service.tokenizers.bundled import BundledTokenizer  # noqa: PLC0415
+def _load_bundled(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.bundled import BundledTokenizer
 
     return BundledTokenizer(row.name, row.fingerprint(), verified=row.verified)
 
 
 def _open_model(name: str, licence: str) -> TokenizerRow:
-    return TokenizerRow(name, None, _bundled_fast, None, "", "splintr-rs", licence)
+    return TokenizerRow(name, None, _load_bundled, None, "", "splintr-rs", licence)
 
 
-def _tiling_fast(row: TokenizerRow, supply: Supply) -> Tokenizer:
-    from service.tokenizers import claude  # noqa: PLC0415
+def _load_claude_kernel(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers import claude
 
     return claude.load(row.name)
 
 
-def _tiling_fingerprint(name: str) -> str:
-    from service.tokenizers.claude import tables  # noqa: PLC0415
+def _make_claude_fingerprint(name: str) -> str:
+    from service.tokenizers.claude import tables
 
     return tables.fingerprint(tables.FAMILIES[name])
 
 
-def _ctok_reference(row: TokenizerRow, supply: Supply) -> Tokenizer:
-    from service.tokenizers.reference.ctok import CtokTokenizer  # noqa: PLC0415
+def _load_ctok(row: TokenizerRow, supply: Supply) -> Tokenizer:
+    from service.tokenizers.reference.ctok import CtokTokenizer
 
     return CtokTokenizer(row.name, row.fingerprint())
 
 
 TOKENIZERS: tuple[TokenizerRow, ...] = (
-    TokenizerRow("o200k_base", "o200k_base", _rank_fast, _rank_reference, "tiktoken"),
-    TokenizerRow("o200k_harmony", "o200k_base", _rank_fast, _rank_reference, "tiktoken"),
-    TokenizerRow("cl100k_base", "cl100k_base", _rank_fast, _rank_reference, "tiktoken"),
-    TokenizerRow("p50k_base", "p50k_base", None, _rank_reference, "tiktoken"),
-    TokenizerRow("p50k_edit", "p50k_base", None, _rank_reference, "tiktoken"),
-    TokenizerRow("r50k_base", "r50k_base", None, _rank_reference, "tiktoken"),
-    TokenizerRow("gpt2", "r50k_base", None, _rank_reference, "tiktoken"),
-    TokenizerRow("claude", "claude", _merge_fast, _merge_reference, "tokenizers"),
-    TokenizerRow("claude-v3", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
-    TokenizerRow("claude-v4.7", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
-    TokenizerRow("claude-v4.8", None, _tiling_fast, _ctok_reference, "ctok", "ctok", "MIT"),
-    TokenizerRow("gemma3", "gemma3", _merge_fast, _merge_reference, "tokenizers"),
+    TokenizerRow("o200k_base", "o200k_base", _load_rank_kernel, _load_tiktoken, "tiktoken"),
+    TokenizerRow("o200k_harmony", "o200k_base", _load_rank_kernel, _load_tiktoken, "tiktoken"),
+    TokenizerRow("cl100k_base", "cl100k_base", _load_rank_kernel, _load_tiktoken, "tiktoken"),
+    TokenizerRow("p50k_base", "p50k_base", None, _load_tiktoken, "tiktoken"),
+    TokenizerRow("p50k_edit", "p50k_base", None, _load_tiktoken, "tiktoken"),
+    TokenizerRow("r50k_base", "r50k_base", None, _load_tiktoken, "tiktoken"),
+    TokenizerRow("gpt2", "r50k_base", None, _load_tiktoken, "tiktoken"),
+    TokenizerRow("claude", "claude", _load_merge_kernel, _load_hugging_face, "tokenizers"),
+    TokenizerRow("claude-v3", None, _load_claude_kernel, _load_ctok, "ctok", "ctok", "MIT"),
+    TokenizerRow("claude-v4.7", None, _load_claude_kernel, _load_ctok, "ctok", "ctok", "MIT"),
+    TokenizerRow("claude-v4.8", None, _load_claude_kernel, _load_ctok, "ctok", "ctok", "MIT"),
+    TokenizerRow("gemma3", "gemma3", _load_merge_kernel, _load_hugging_face, "tokenizers"),
     _open_model("gemma4", "Apache-2.0"),
     _open_model("llama3", "Llama 3.1 Community License"),
     _open_model("llama2", "Llama 2 Community License"),

@@ -1,4 +1,4 @@
-"""The one rule for text that is not valid Unicode: half of a surrogate pair counts as U+FFFD."""
+"""Text that is not valid Unicode: half of a surrogate pair counts as U+FFFD."""
 
 from __future__ import annotations
 

@@ -1,19 +1,20 @@
-"""What every tokenizer with a published vocabulary does alike, whichever engine finds the ids."""
+"""What all engines of published vocabularies have in common."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from service.errors import InvalidRequest
-from service.tokenizers.base import Engine
+from service.tokenizers.base import Engine, VocabularyTokenizer
 from service.tokenizers.surrogates import repair_surrogates
 from service.types import Edge
 
 
-class Vocabulary(ABC):
-    """Base of the engines: they find ids of ordinary text and bytes of an id; the rest follows.
+class Vocabulary(VocabularyTokenizer, ABC):
+    """Base of the engines. A subclass finds the ids of ordinary text and the bytes of an id; all else is made of these.
 
     Special-token strings are ordinary text unless `parse_special`: then the text is cut at them first, as every
     original implementation does, and the parts between are ordinary text. Lone surrogates count as U+FFFD.
@@ -28,7 +29,7 @@ class Vocabulary(ABC):
         self.fingerprint = fingerprint
         self.added_tokens = added_tokens
         self.verified = verified
-        self.specials = dict(specials)
+        self.specials: Mapping[str, int] = dict(specials)
         self._special_at = compile_alternatives(self.specials)
 
     @abstractmethod
@@ -96,16 +97,14 @@ class Vocabulary(ABC):
             raise InvalidRequest(f"ids holds {int(token)}, which {self.name} does not have", field="ids")
         return found
 
-    @property
+    @cached_property
     def _special_bytes(self) -> Mapping[int, bytes]:
-        if not hasattr(self, "_special_bytes_by_id"):
-            self._special_bytes_by_id = {token: text.encode() for text, token in self.specials.items()}
-        return self._special_bytes_by_id
+        return {token: text.encode() for text, token in self.specials.items()}
 
     def pieces(self, text: str) -> list[bytes]:
         return [self._known_bytes(token) for token in self.encode(text)]
 
 
 def compile_alternatives(strings: Iterable[str]) -> re.Pattern[str]:
-    """Matches any of the strings: leftmost, then longest; never matches when there are none."""
+    """A pattern that matches any of the strings, leftmost and then longest. Without strings it never matches."""
     return re.compile("|".join(map(re.escape, sorted(strings, key=len, reverse=True))) or "(?!)")

@@ -5,7 +5,7 @@
 // such markup in; texts that would become code stay refused.
 window.trustedTypes?.createPolicy('default', { createHTML: (markup) => markup });
 
-const form = document.getElementById('ask');
+const ask = document.getElementById('ask');
 const input = document.getElementById('key');
 const problem = document.getElementById('problem');
 
@@ -18,12 +18,12 @@ async function load(key) {
   const body = await answer.json();
   if (answer.ok) return show(body, key);
   problem.textContent = body.error.message;
-  form.hidden = false;
+  ask.hidden = false;
   input.select();
 }
 
 function show(spec, key) {
-  form.hidden = true;
+  ask.hidden = true;
   const ui = window.SwaggerUIBundle({
     spec: { ...spec, servers: [{ url: base }] },
     dom_id: '#api',
@@ -37,11 +37,11 @@ function show(spec, key) {
 function start(key) {
   load(key).catch((error) => {
     problem.textContent = `The service cannot be reached: ${error.message}`;
-    form.hidden = false;
+    ask.hidden = false;
   });
 }
 
-form.addEventListener('submit', (event) => {
+ask.addEventListener('submit', (event) => {
   event.preventDefault();
   start(input.value.trim());
 });

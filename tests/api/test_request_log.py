@@ -24,8 +24,8 @@ from service.ledger.ledger import Billed, _Counted
 from service.observability.logs import REQUESTS, RequestRecord
 from service.observability.metric_rows import MAX_MODELS
 from service.observability.metrics import Metrics
-from tests.api.test_fast_path import Rows, Sent, body_of, samples
 from tests.support.texts import unhurried
+from tests.support.twin import Rows, Sent, body_of, samples
 from tests.support.web import client_of, make_app
 
 TEXTS = ("", "hello", "Hello, world!", "hello")

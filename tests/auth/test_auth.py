@@ -24,8 +24,8 @@ from tests.support.web import client_of, find_dialect, make_app
 COUNT = "/v1/countTokens"
 BODY = {"tokenizer": "gpt2", "text": "hello"}
 
-PUBLIC = ("/livez", "/readyz", "/", "/web")
-"""The page that asks for a key needs none itself; it holds no data."""
+PUBLIC = ("/livez", "/readyz", "/", "/web", "/docs")
+"""The pages that ask for a key need none themselves; they hold no data."""
 
 
 class Door:
@@ -75,7 +75,7 @@ def calls(app: FastAPI) -> Iterator[tuple[str, KeyedRoute, str]]:
 
 
 def is_public(path: str) -> bool:
-    return path in PUBLIC or path.startswith("/web/")
+    return path in PUBLIC or path.startswith(("/web/", "/docs/"))
 
 
 async def test_no_route_is_open_without_a_key(door: Door, client: httpx.AsyncClient) -> None:
@@ -130,7 +130,8 @@ SCOPES_OF_PATHS = {
     "/v1/split": "count", "/tokenize": "tokenize", "/detokenize": "tokenize", "/v1/tokenize": "tokenize",
     "/v1/detokenize": "tokenize", "/v1/explain": "tokenize", "/v1/bpe/train": "tokenize", "/v1/models": "models",
     "/v1/models/{model_id:path}": "models", "/v1/tokenizers": "models", "/": "models",
-    "/web/{revision}/{path:path}": "models", "/openapi.json": "models", "/v1/budgets": "budgets",
+    "/web/{revision}/{path:path}": "models", "/openapi.json": "models", "/docs": "models",
+    "/docs/{revision}/{path:path}": "models", "/v1/budgets": "budgets",
     "/v1/budgets/{name}": "budgets", "/v1/budgets/{name}/reserve": "budgets", "/v1/budgets/{name}/settle": "budgets",
     "/v1/budgets/{name}/release": "budgets", "/v1/usage": "usage", "/v1/usage/drift": "usage", "/livez": "metrics",
     "/readyz": "metrics", "/metrics": "metrics",
@@ -167,7 +168,7 @@ def test_the_scope_of_a_route_comes_before_that_of_its_router(door: Door) -> Non
 
 
 @pytest.mark.parametrize(
-    "path", ["/nothing", "/livez/../metrics", "/livezz", "/readyz.", "//livez", "/v1", "/docs", "/website"]
+    "path", ["/nothing", "/livez/../metrics", "/livezz", "/readyz.", "//livez", "/v1", "/docsx", "/website"]
 )
 async def test_a_path_that_is_none_is_closed_too(client: httpx.AsyncClient, path: str) -> None:
     request = client.build_request("GET", "/")

@@ -1,5 +1,5 @@
-"""A real Chromium on the real service. Every page that a test opens must end without an error in its console and
-without having asked another origin for anything."""
+"""Tests with a real Chromium and the real service. No page that a test opens may write an error to its console, or
+request anything from another origin."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.conftest import NEEDS
 from tests.support.live import ROOT, LiveServer
 
 OUTPUT = ROOT / "test-output"
-"""Screenshots, to be looked at; not in git."""
+"""Screenshots to look at. They are not in git."""
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )
-"""Chromium as root in a container, asking nobody for anything of its own."""
+"""Options to run Chromium as root in a container, without requests of its own to the network."""
 
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -34,7 +34,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One Chromium for the package: while it is open no other test of this process could run an event loop."""
+    """One Chromium for this package. While it is open, no other test of this process can run an event loop."""
     found = next(filter(None, map(shutil.which, NEEDS["browser"])), None)
     assert found, "the marker `browser` skips these tests without one"
     with sync_playwright() as playwright:
@@ -45,7 +45,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Watch:
-    """What pages did that they should not. `expected` are parts of console lines that a test provokes."""
+    """What pages did that they should not do. `expected` are parts of console lines that a test causes on purpose."""
 
     origin: str
     expected: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ def watch(live: LiveServer) -> Watch:
 
 @pytest.fixture
 def visit(browser: Browser, live: LiveServer, watch: Watch) -> Iterator[Visit]:
-    """`visit("cut", locale="ko-KR")` opens the page at a tab in a context of its own; `url` is of another server."""
+    """`visit("cut", locale="ko-KR")` opens a tab of the page in a new browser context. `url` chooses another server."""
     contexts: list[BrowserContext] = []
 
     def open_page(place: str = "tokens", *, url: str = live.url, **settings: Any) -> Page:

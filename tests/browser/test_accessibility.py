@@ -1,4 +1,4 @@
-"""axe-core on every tab, light and dark, and on the key dialog; and the page as it looks, kept to be looked at."""
+"""axe-core on every tab, light and dark, and on the key dialog. Screenshots are kept to look at."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READY = {
     "train": ".encoded", "cost": "#panel-cost .sticky tbody tr", "stream": ".emitted",
     "dashboard": "#panel-dashboard section",
 }
-"""Tab -> what is there once its answers are."""
+"""Tab -> the element that is there when its results have come."""
 
 DRESSES = {
     "desktop-light-en": {"viewport": DESKTOP, "locale": "en-US", "color_scheme": "light"},
@@ -28,7 +28,7 @@ DRESSES = {
 
 
 def findings(page: Page) -> list[str]:
-    """What axe finds, of every impact, one line each."""
+    """The findings of axe of every impact, a line each."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE)
     report = page.evaluate("async () => JSON.stringify(await axe.run(document, {resultTypes: ['violations']}))")

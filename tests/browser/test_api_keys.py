@@ -1,4 +1,4 @@
-"""With keys on, the page asks for one and keeps it in memory only."""
+"""When keys are on, the page asks for one and keeps it in memory only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """A server that asks for keys, and one that it takes, made by the command."""
+    """A server that needs keys, and a key that the command made."""
     file = tmp_path_factory.mktemp("keys") / "keys.json"
     made = subprocess.run(
         [sys.executable, "-m", "service.cli", "keys", "add", "page", "--file", str(file)],

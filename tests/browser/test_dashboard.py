@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def used() -> Iterator[str]:
-    """A server of its own that nobody has counted on."""
+    """A server that has counted nothing."""
     with live_server(warm="o200k_base", projects="team-a") as url:
         yield url
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def focused(page: Page) -> str:
-    """Role or tag, and name, of what has the focus."""
+    """Role or tag, and name, of the element that has the focus."""
     return str(page.evaluate(
         "() => { const e = document.activeElement; return `${e.getAttribute('role') ?? e.tagName.toLowerCase()}: "
         "${e.getAttribute('aria-label') ?? e.labels?.[0]?.textContent ?? e.textContent.slice(0, 40)}`; }"
@@ -21,7 +21,7 @@ def focused(page: Page) -> str:
 
 
 def tab_to(page: Page, wanted: str, most: int = 60) -> None:
-    """Press Tab until what is wanted has the focus."""
+    """Press Tab until this element has the focus."""
     seen = []
     for _ in range(most):
         page.keyboard.press("Tab")

@@ -1,4 +1,4 @@
-"""A million characters: what is typed afterwards is there at once, and only what can be seen is in the page."""
+"""A million characters: typing stays fast, and only what is visible is in the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEASURE = """() => {
     });
   });
 }"""
-"""Milliseconds from a key to the end of the frame that shows it."""
+"""Milliseconds from pressing a key to the end of the frame that shows it."""
 
 
 def english() -> str:

@@ -8,7 +8,7 @@ from tests.browser.conftest import Visit
 pytestmark = pytest.mark.browser
 
 TOKEN = "169 228 254 169 223 108"
-"""The word for token in Korean, by gpt2: two characters of three bytes, a token a byte."""
+"""The word for token in Korean. In gpt2 each of its six bytes is a token: two characters of three bytes."""
 
 
 def test_half_a_character_is_held_back_until_it_is_whole(visit: Visit) -> None:

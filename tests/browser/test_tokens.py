@@ -19,7 +19,7 @@ def write(page: Page, text: str) -> None:
 
 
 def choose(page: Page, *models: str) -> None:
-    """Compare exactly these."""
+    """Compare these tokenizers, and no others."""
     remove = page.get_by_role("button", name=re.compile("^Remove "))
     while remove.count():
         remove.first.click()

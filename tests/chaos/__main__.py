@@ -1,6 +1,7 @@
-"""`make chaos`: break things under a checked load, print what came of it, and keep it in deploy/RELIABILITY.md.
+"""`make chaos`: break things under a load whose responses are checked, and write deploy/RELIABILITY.md.
 
-PARTS names some of it, OUT another file. The exit code is 1 where anything was wrong or lost, or does not add up.
+PARTS chooses some parts, OUT another file. The exit code is 1 if a response was wrong or lost, or if numbers do not add
+up.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Run = Callable[[Sequence[Kind]], tuple[str, list[str]]]
 
 
 def on(shape: Shape, rows: Sequence[Fault]) -> Run:
-    """Faults that are brought about one after the other on the same processes."""
+    """Faults that are caused one after the other, on the same processes."""
 
     def run(kinds: Sequence[Kind]) -> tuple[str, list[str]]:
         outcomes: list[Outcome] = []
@@ -45,7 +46,8 @@ def _show(outcome: Outcome) -> None:
     print(
         f"  {outcome.fault.name:44} {len(seen.records):5} sent, {seen.number('wrong')} wrong, "
         f"{seen.number('lost')} lost, worst {seen.worst:5.2f} s, healthy after {outcome.healthy:4.1f} s, "
-        f"budget {outcome.book.settled} settled, {outcome.book.asked_again} again, ledger {-outcome.missing_calls}",
+        f"budget {outcome.spending.settled} settled, {outcome.spending.asked_again} again, "
+        f"ledger {-outcome.missing_calls}",
         flush=True,
     )
     for problem in outcome.problems:
@@ -67,11 +69,11 @@ PARTS: Mapping[str, tuple[str, Run]] = {
     "prometheus": ("Prometheus", prometheus.run),
     "scale": ("Scaling", lambda _: (scale.run(), [])),
 }
-"""Name -> what its section is called, and what does it: gives what is to be kept, and what is wrong."""
+"""Name of a part -> its heading, and a function that returns the text of its section and what is wrong."""
 
 
 def left_over() -> list[int]:
-    """Processes that we started and that are still there; none."""
+    """Processes that were started here and still run. There must be none."""
     tasks = Path("/proc/self/task").iterdir()
     return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 

@@ -1,4 +1,4 @@
-"""Clients that do harm: slow ones, ones that vanish, and ones that send more than their share."""
+"""Clients that do harm: slow ones, some that disappear, and some that send more than their share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLOOD_SECONDS = 6.0
 
 
 def _addresses(topology: Topology) -> Iterator[Address]:
-    """The proxy and each instance in turn: a proxy hides much of this, but not everybody has one."""
+    """The addresses of the proxy and of the instances. A proxy hides most such faults, but not everybody has one."""
     return cycle([Address.parse(topology.url), *(Address.parse(one.url) for one in topology.instances)])
 
 
@@ -53,7 +53,7 @@ def _head(topology: Topology, path: str, size: int) -> bytes:
 
 
 def slow_clients(topology: Topology, _: Sequence[Kind]) -> None:
-    """Bodies that come byte by byte, and answers of a megabyte that are taken a kilobyte at a time."""
+    """Bodies that arrive byte by byte, and responses of a megabyte that are read a kilobyte at a time."""
     text = json.dumps({"model": "gpt-4o", "text": texts.prose(120_000)}).encode()
     with _connections(topology, SLOW_BODIES) as senders, _connections(topology, SLOW_READERS) as readers:
         for sender in senders:
@@ -80,8 +80,8 @@ def _sip(readers: Sequence[socket.socket]) -> None:
 
 
 def half_open(topology: Topology, _: Sequence[Kind]) -> None:
-    """Requests of which the rest never comes, from clients that vanish with a reset or without a word, and connections
-    that nobody uses."""
+    """Requests whose rest never comes, from clients that disappear with a reset or silently, and connections that
+    nobody uses."""
     body = _head(topology, PATHS["native"], 1000) + b'{"model": '
     with (
         _connections(topology, HALF) as silent, _connections(topology, HALF) as vanishing,
@@ -97,7 +97,7 @@ def half_open(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def flood(topology: Topology, kinds: Sequence[Kind]) -> Seen:
-    """As many bodies of a megabyte, most of them new, as eight connections can send; checked like all others."""
+    """As many bodies of a megabyte as eight connections can send, most of them new. Their responses are checked."""
     megabytes = [kind for kind in kinds if len(kind.body) >= 1 << 20]
     load = Load(topology.url, megabytes, topology.headers, a_second=10_000, clients=FLOODS)
     load.start()

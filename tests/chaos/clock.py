@@ -1,7 +1,7 @@
-"""A wall clock that jumps, for the processes of the service and of Redis alone: Debian's libfaketime.
+"""A wall clock that jumps, for the processes of the service or of Redis alone. It needs Debian's libfaketime.
 
-It answers for time() and its kin what a file says; the monotonic clock stays as it is, as when an operator or NTP sets
-a machine's clock.
+The library makes time() and similar functions return what a file says. The monotonic clock does not change, as when an
+operator or NTP sets the clock of a machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LIBRARIES = "faketime/libfaketimeMT.so.1"
 FOLDERS = (Path("/usr/lib"), Path("/usr/local/lib"))
 
 CACHED_SECONDS = 1
-"""How long a process goes by what it read last."""
+"""How long a process uses what it has read from the file."""
 
 STAY_SECONDS = 3.0
 
@@ -33,7 +33,7 @@ def find_library() -> Path | None:
 
 
 class Clock:
-    """The clock of some processes, by a file that they read."""
+    """The clock of some processes, set by a file that they read."""
 
     def __init__(self, file: Path, *libraries: Path) -> None:
         self.file = file
@@ -44,7 +44,7 @@ class Clock:
         self.jump(0)
 
     def jump(self, seconds: int) -> None:
-        """To so far from the true time."""
+        """Set the clock to this distance from the true time."""
         new = self.file.with_suffix(".new")
         new.write_text(f"{seconds:+d}s\n")
         new.replace(self.file)
@@ -63,8 +63,10 @@ def _libc() -> Path:
 
 
 def jumping(clock: Clock, read: Callable[[Topology], float], *offsets: int) -> Inject:
-    """To each of `offsets` in turn, staying a while, and back to the true time. `read` gives the time there, to a
-    quarter of an hour. Raises RuntimeError where it did not jump."""
+    """Set the clock to each of `offsets` for a while, then back to the true time.
+
+    `read` returns the time of the processes, to a quarter of an hour. Raises RuntimeError if the clock did not jump.
+    """
 
     def inject(topology: Topology, _: Sequence[Kind]) -> None:
         for offset in (*offsets, 0):
@@ -78,7 +80,7 @@ def jumping(clock: Clock, read: Callable[[Topology], float], *offsets: int) -> I
 
 
 def _of_service(topology: Topology) -> float:
-    """The end of the quarter that the ledger writes to now."""
+    """The end of the quarter of an hour that the ledger writes to now."""
     return datetime.fromisoformat(get_json(f"{topology.url}{USAGE}", topology.headers)["to"]).timestamp()
 
 
@@ -89,7 +91,7 @@ def _of_redis(topology: Topology) -> float:
 
 
 def run(kinds: Sequence[Kind], show: Callable[[Outcome], None]) -> list[Outcome] | None:
-    """The rows; None where the library is not here."""
+    """The rows. None when the library is not installed."""
     library = find_library()
     if library is None:
         print("  needs libfaketime (Debian: apt-get install faketime)")

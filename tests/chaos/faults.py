@@ -1,4 +1,4 @@
-"""The faults: how each is brought about, and what is the client's part in it."""
+"""The faults: how each is caused, and what a client has to do about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.chaos.topology import Topology
 from tests.support.redis_server import RedisServer
 
 OUT_SECONDS = 4.0
-"""How long something is gone or hangs: several times every timeout in between."""
+"""How long something is gone or hangs: several times the longest timeout that is involved."""
 
 AGAIN = "to ask again for a budget until a replica takes over"
 AGAIN_OR_FORGOTTEN = f"{AGAIN}; Redis forgets what its old master took in the moment it went on"
@@ -26,7 +26,7 @@ AGAIN_OR_FORGOTTEN = f"{AGAIN}; Redis forgets what its old master took in the mo
 
 
 def kill_workers(topology: Topology, _: Sequence[Kind]) -> None:
-    """One of each instance, one after the other."""
+    """Kill a worker of each instance, one after the other."""
     for instance in topology.instances:
         victim = instance.workers[0]
         os.kill(victim, signal.SIGKILL)
@@ -34,7 +34,7 @@ def kill_workers(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def kill_parent(topology: Topology, _: Sequence[Kind]) -> None:
-    """The parent alone: its workers notice, finish what they have and end."""
+    """Kill the parent alone. Its workers notice it, finish their requests and end."""
     instance = topology.instances[0]
     workers = instance.workers
     os.kill(instance.parent, signal.SIGKILL)
@@ -51,7 +51,7 @@ def kill_instance(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def roll(topology: Topology, _: Sequence[Kind]) -> None:
-    """As an orchestrator replaces replicas: one, until it is ready again, then the next."""
+    """Restart the instances as an orchestrator does: the next one when the one before is ready."""
     for instance in topology.instances:
         instance.terminate()
         instance.start()
@@ -73,7 +73,7 @@ def hang_redis(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def fill_redis(topology: Topology, _: Sequence[Kind]) -> None:
-    """It takes no more writes, and answers reads."""
+    """Redis refuses writes and answers reads."""
     with topology.store.servers[0].client() as client:
         info: Any = client.info("memory")
         client.config_set("maxmemory", info["used_memory"])
@@ -114,7 +114,7 @@ CLIENTS: tuple[Fault, ...] = (
 
 
 def kill_master(topology: Topology, _: Sequence[Kind]) -> None:
-    """The sentinels agree that it is gone and promote a replica; what comes back follows the new master."""
+    """The sentinels agree that the master is gone and promote a replica. The old master comes back as a replica."""
     (master,) = topology.store.masters
     others = [one for one in topology.store.servers if one is not master]
     master.stop()
@@ -124,12 +124,12 @@ def kill_master(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def hang_master(topology: Topology, _: Sequence[Kind]) -> None:
-    """It hangs until another was promoted and is followed, and then goes on as if nothing had been."""
+    """The master hangs until a replica was promoted and the others follow it. Then it continues as a master."""
     _hang_master(topology.store, _is_followed)
 
 
 def hang_master_briefly(topology: Topology, _: Sequence[Kind]) -> None:
-    """It goes on as soon as another was promoted, while a replica still follows it."""
+    """The master continues as soon as a replica was promoted, while another replica still follows the old one."""
     _hang_master(topology.store, lambda others: any(is_master(one) for one in others))
 
 
@@ -145,7 +145,7 @@ def _hang_master(store: Store, is_over: Callable[[Sequence[RedisServer]], bool])
 
 
 def _is_followed(servers: Sequence[RedisServer]) -> bool:
-    """Whether all but one of them follow that one: a failover is complete."""
+    """Whether a failover is complete: all servers but one follow that one."""
     return sum(_follows_one_of(one, servers) for one in servers) == len(servers) - 1
 
 
@@ -174,7 +174,7 @@ SENTINEL: tuple[Fault, ...] = (
 
 
 def kill_node(topology: Topology, _: Sequence[Kind]) -> None:
-    """The master with the budget; its replica takes over."""
+    """Kill the master that has the budget. Its replica takes over."""
     master = _of_budget(topology.store)
     master.stop()
     until(lambda: len(topology.store.masters) == 3, "the replica takes over")
@@ -194,8 +194,8 @@ def hang_node(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def hang_node_shortly(topology: Topology, _: Sequence[Kind]) -> None:
-    """Too short for a replica to take over, too long for those who wait: what they ask a second time, the node finds
-    twice when it goes on."""
+    """The master hangs too shortly for a replica to take over, but longer than clients wait. They ask again, so the
+    node finds their commands twice when it continues."""
     before = [_timeout_of(one, 15_000) for one in topology.store.servers]
     _hang(_of_budget(topology.store))
     for one, value in zip(topology.store.servers, before, strict=True):
@@ -204,7 +204,7 @@ def hang_node_shortly(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def _timeout_of(node: RedisServer, milliseconds: int) -> int:
-    """Set after how long a node is taken for dead; what it was."""
+    """Set after how many milliseconds a node counts as dead. Returns the old value."""
     with node.client() as client:
         before: Any = client.config_get("cluster-node-timeout")
         client.config_set("cluster-node-timeout", milliseconds)
@@ -212,7 +212,7 @@ def _timeout_of(node: RedisServer, milliseconds: int) -> int:
 
 
 def fail_over(topology: Topology, _: Sequence[Kind]) -> None:
-    """As before maintenance: a replica is told to take over."""
+    """Make a replica take over, as before maintenance."""
     master = _of_budget(topology.store)
     for replica in topology.store.servers:
         with replica.client() as client:
@@ -226,7 +226,7 @@ def fail_over(topology: Topology, _: Sequence[Kind]) -> None:
 
 
 def _of_budget(store: Store) -> RedisServer:
-    """The master that keeps budgets: the one with a key of them."""
+    """The master that has the budgets: the one with their key."""
     for master in store.masters:
         with master.client() as client:
             if next(iter(client.scan_iter("tallystick:budget:*", count=10_000)), None) is not None:

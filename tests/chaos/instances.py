@@ -1,4 +1,4 @@
-"""Instances of the service: each a parent and its workers, on a port of its own that it comes back to."""
+"""Instances of the service: a parent and its workers on a port, which stays the same after a restart."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.support.live import ROOT, LiveServer
 WORKERS = 2
 
 ENDED = frozenset({"Z", "X"})
-"""States of a process that is no more, but for its entry in the table."""
+"""States of a process that has ended, but is still in the process table."""
 
 
 @dataclass
 class Instance:
-    """`settings` are fields of Settings. `environment` is for its processes, beside ours."""
+    """An instance. `settings` are fields of Settings. `environment` is added to our own for its processes."""
 
     port: int
     folder: Path
@@ -73,14 +73,14 @@ class Instance:
         return [self.parent, *self.workers]
 
     def open_files(self) -> int:
-        """Of all processes."""
+        """Open files of all its processes."""
         return sum(len(os.listdir(f"/proc/{process_id}/fd")) for process_id in self.processes)
 
     def cpu_seconds(self) -> float:
         return cpu_seconds(self.processes)
 
     def metric(self, name: str) -> float:
-        """The sum of all series of a name; -1 where it is not there."""
+        """The sum of all series of a metric. -1 when there is none."""
         with suppress(OSError), urllib.request.urlopen(f"{self.url}/metrics", timeout=5) as answer:
             lines = answer.read().decode().splitlines()
             found = [line for line in lines if line.startswith((f"{name} ", f"{name}{{"))]
@@ -90,7 +90,7 @@ class Instance:
     # ------------------------------------------------------------ health
 
     def is_healthy(self, with_redis: bool = True) -> bool:
-        """All workers there and ready, with Redis answering each of them."""
+        """Whether all workers run, are ready and reach Redis."""
         workers = int(self.settings.get("workers", 1))
         if workers > 1 and len(self.workers) != workers:
             return False
@@ -118,14 +118,14 @@ class Instance:
     # ------------------------------------------------------------ ends
 
     def terminate(self) -> None:
-        """As a container's engine asks; returns when it has stopped. Raises RuntimeError where it failed."""
+        """Stop it as a container engine does, and wait until it has ended. Raises RuntimeError if it fails."""
         assert self.server is not None
         code = self.server.stop()
         if code:
             raise RuntimeError(f"an instance stopped with exit code {code}:\n{self.server.story()}")
 
     def kill(self) -> None:
-        """All its processes at once, as when a machine is lost; returns when they are gone."""
+        """Kill all its processes at once, as when a machine fails. Returns when they have ended."""
         assert self.server is not None
         lost = self.processes
         for process_id in lost:
@@ -135,7 +135,7 @@ class Instance:
         until(lambda: not any(is_running(process_id) for process_id in lost), "a killed instance is gone")
 
     def end(self) -> None:
-        """However it is now; nothing stays."""
+        """End all its processes, whatever state they are in."""
         if self.server is None:
             return
         left = self.processes
@@ -158,7 +158,7 @@ def is_running(process_id: int) -> bool:
 
 
 def cpu_seconds(processes: list[int]) -> float:
-    """Processor time so far, user and system, in steps of 10 ms; with that of children that ended."""
+    """Processor time so far, user and system, in steps of 10 ms. That of children that have ended is included."""
     total = 0
     for process_id in processes:
         with suppress(OSError):
@@ -168,7 +168,7 @@ def cpu_seconds(processes: list[int]) -> float:
 
 
 def wait_until_ready(instances: list[Instance], with_redis: bool = True) -> float:
-    """Seconds until all are healthy."""
+    """Wait until all are healthy. Returns the seconds that it took."""
     began = time.monotonic()
     for one in instances:
         until(lambda one=one: one.is_healthy(with_redis), f"{one.url} is healthy", 60)  # type: ignore[misc]

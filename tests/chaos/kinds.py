@@ -1,7 +1,7 @@
-"""The requests of the load, and the answer to each, known from a quiet server before anything is broken.
+"""The requests of the load and their responses, which an idle server gives before anything is broken.
 
-A request is the same bytes around a number of twelve digits, which takes as many tokens whatever number it is
-(`learn` makes sure). So a request can be one that nobody has seen, and its answer still be known to the byte.
+The requests of a kind differ in a number of twelve digits alone. The number has the same count of tokens whatever it is
+(`learn` checks this). So a request can be new to the service, and its response is still known to the byte.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tests.support.live import live_server
 MARK = NUMBER.decode()
 
 NUMBERS_ASKED = 3
-"""How many requests of a kind the quiet server answers: two are enough to see a difference, one more costs little."""
+"""How many requests of a kind the idle server answers. Two are enough to see a difference; one more costs little."""
 
 USAGE = "/v1/usage"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A request as it is written; `share` is how often it is sent, among all."""
+    """A request as it is defined. `share` is its share of all requests."""
 
     name: str
     path: str
@@ -41,7 +41,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A request and its answer. `calls` and `tokens` are what the ledger gets for one."""
+    """A request and its response. `calls` and `tokens` are what one adds to the ledger."""
 
     name: str
     path: str
@@ -80,8 +80,8 @@ def _shapes() -> Iterator[Shape]:
 
 
 def learn(most_bytes: int = 1 << 21) -> tuple[Kind, ...]:
-    """Every kind whose body has no more bytes, from a server of its own without Redis and with no cache: each answer
-    was counted. Raises RuntimeError where an answer depends on the number."""
+    """All kinds whose body is not larger than this. Their responses come from a server without Redis and without a
+    cache, so that each was counted. Raises RuntimeError if a response depends on the number."""
     with live_server(cache_bytes=0, warm="o200k_base,gemma3,claude-v3,claude-v4.8,llama3") as url:
         shapes = [shape for shape in _shapes() if len(texts.encode(shape.body)) <= most_bytes]
         with httpx.Client(base_url=url, timeout=60) as client:
@@ -102,7 +102,7 @@ def _learn(client: httpx.Client, shape: Shape) -> Kind:
 
 
 def ledger(url: str, headers: Mapping[str, str] | None = None) -> tuple[int, int]:
-    """(calls, input tokens) of the days around now. Raises RuntimeError where the ledger is not complete."""
+    """(calls, input tokens) in the ledger for the days around now. Raises RuntimeError if the ledger is incomplete."""
     today = datetime.now(UTC).date()
     answer = get_json(f"{url}{USAGE}?from={today - timedelta(days=3)}&to={today + timedelta(days=4)}", headers)
     if not answer["complete"]:
@@ -111,7 +111,7 @@ def ledger(url: str, headers: Mapping[str, str] | None = None) -> tuple[int, int
 
 
 def get_json(url: str, headers: Mapping[str, str] | None = None) -> Any:
-    """What a GET answers."""
+    """The JSON response to a GET."""
     request = urllib.request.Request(url, headers=dict(headers or {}))
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)

@@ -1,4 +1,4 @@
-"""The load: some clients that send requests at a steady pace, and compare every answer with the one that is known."""
+"""The load: clients that send requests at a steady rate, and compare every response with the known one."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ from tests.chaos.kinds import Kind
 
 CLIENTS = 8
 A_SECOND = 100
-"""Requests of all clients together: less than half of what two cores answer, so that what waits waits for the fault."""
+"""Requests a second of all clients. It is less than half of what two cores answer, so that only a fault delays them."""
 
 TIMEOUT_SECONDS = 20.0
-"""A client that has no answer by then has lost its request."""
+"""A request without a response after this time is lost."""
 
 KNOWN = 0.3
-"""Share of requests that repeat an earlier one, byte for byte; all others are new."""
+"""Share of requests that repeat an earlier one byte for byte. All others are new."""
 
 KNOWN_NUMBERS = 20
 
 NOT_ANSWERED = frozenset({408, 429, 500, 502, 503, 504})
-"""Statuses that do not answer the question; whatever else differs from what is known is a wrong answer."""
+"""Statuses of a refusal. Every other response that differs from the known one is wrong."""
 
 Verdict = Literal["right", "wrong", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One request: when it was sent (time.monotonic), seconds to its answer, what came of it, and where it was asked
-    again (the client's own part, where there is no proxy) how often. `why` tells of what was not right."""
+    """One request: when it was sent (time.monotonic), seconds until its response, and the outcome.
+
+    `again` is how often the client had to send it again, which it does when there is no proxy. `why` is what was wrong.
+    """
 
     kind: Kind
     at: float
@@ -48,7 +50,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What all clients saw."""
+    """The requests of all clients."""
 
     records: Sequence[Record]
 
@@ -62,11 +64,11 @@ class Seen:
 
     @property
     def ledger(self) -> tuple[int, int]:
-        """(calls, tokens) that the ledger must have got."""
+        """(calls, tokens) that the ledger must have."""
         return self._sum(self.records)
 
     def answered_between(self, start: float, end: float) -> tuple[int, int]:
-        """(calls, tokens) of what was answered in a span of time.monotonic."""
+        """(calls, tokens) of the requests that were answered between two times (time.monotonic)."""
         return self._sum([record for record in self.records if start <= record.at + record.seconds <= end])
 
     @staticmethod
@@ -79,7 +81,7 @@ class Seen:
 
 
 class Load:
-    """Started and stopped once. `again` is how often a client whose connection breaks asks once more."""
+    """Clients that send. Start and stop it once. `again` is how often a client retries when its connection breaks."""
 
     def __init__(
         self, url: str, kinds: Sequence[Kind], headers: Mapping[str, str], *, a_second: float = A_SECOND,
@@ -99,7 +101,7 @@ class Load:
             thread.start()
 
     def stop(self) -> Seen:
-        """Waits for the answers that are under way."""
+        """Stop, and wait for the responses that have not come."""
         self._over.set()
         for thread in self._threads:
             thread.join()
@@ -136,7 +138,7 @@ class Load:
 
 
 class _Connection:
-    """One that is kept as long as the other end keeps it. Raises what sockets and http.client raise."""
+    """A connection that is kept as long as the other end keeps it. Raises the errors of sockets and http.client."""
 
     def __init__(self, address: Address) -> None:
         self.address = address

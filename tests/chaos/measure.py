@@ -1,4 +1,4 @@
-"""One row of the table: a fault under load, what the clients saw of it, and whether everything adds up afterwards."""
+"""One row of the table: a fault under load, what the clients saw, and whether the numbers add up afterwards."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from service.ledger.ledger import FLUSH_SECONDS
 from tests.chaos.kinds import Kind, get_json, ledger
 from tests.chaos.load import Load, Seen
-from tests.chaos.spender import Book, Spender
+from tests.chaos.spender import Spender, Spending
 from tests.chaos.stores import until
 from tests.chaos.topology import BUDGET, Topology
 
 AROUND_SECONDS = 1.5
-"""Of the load before a fault, and after everything is healthy again."""
+"""How long the load runs before a fault, and after everything is healthy again."""
 
 HEALTHY_SECONDS = 40.0
 SETTLED_SECONDS = 10.0
-"""Longer than a lease lasts, and than a breaker waits before it asks again."""
+"""Longer than a lease lasts, and than a circuit breaker waits until it tries again."""
 
 FILES_MORE = 64
-"""Connections that may be idle since: nginx keeps up to 64, each process a few to Redis. A leak is of hundreds."""
+"""Open files that may be idle connections: nginx keeps up to 64, each process a few to Redis. A leak has hundreds."""
 
 
 Inject = Callable[[Topology, Sequence[Kind]], Seen | None]
@@ -30,10 +30,13 @@ Inject = Callable[[Topology, Sequence[Kind]], Seen | None]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`inject` does it, and returns when the cause is over, with what else it asked and saw. `part` is what is left to
-    the client, or worth knowing. `kills` says that processes of the service are killed: what they had not yet told the
-    ledger, within a second, is lost with them. `forgets` says that Redis itself loses some of what it had acknowledged,
-    as replication without waiting does."""
+    """A fault.
+
+    `inject` causes it, and returns when the cause is over, with the requests that it sent itself. `part` is what the
+    client has to do, or should know. `kills`: processes of the service are killed, and what they have counted in the
+    last second but not written to the ledger is lost. `forgets`: Redis itself loses some of what it has acknowledged,
+    since it does not wait for its replicas.
+    """
 
     name: str
     inject: Inject
@@ -44,24 +47,24 @@ class Fault:
 
 @dataclass(slots=True)
 class Outcome:
-    """`problems` is empty where all is as it must be."""
+    """The results of a fault. `problems` is empty when all is well."""
 
     fault: Fault
     seen: Seen
-    book: Book
+    spending: Spending
     seconds: float
     healthy: float
     others: Seen | None = None
-    """What the fault itself asked; it may be refused, but not answered wrongly."""
+    """The requests that the fault itself sent. They may be refused, but not answered wrongly."""
     missing_calls: int = 0
     missing_spent: int = 0
-    """Tokens that were settled, but that the budget does not know of."""
+    """Tokens that were settled, but are missing in the budget."""
     problems: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the service says of itself."""
+    """The numbers that the service reports."""
 
     calls: int
     tokens: int
@@ -77,7 +80,7 @@ def account(topology: Topology) -> Account:
 
 
 def warm_up(topology: Topology, kinds: Sequence[Kind], seconds: float = 2.0) -> None:
-    """So that pools are open and every kind has been asked for once."""
+    """Send every kind once before any fault, so that connections are open."""
     load = Load(topology.url, kinds, topology.headers)
     load.start()
     time.sleep(seconds)
@@ -90,8 +93,8 @@ def warm_up(topology: Topology, kinds: Sequence[Kind], seconds: float = 2.0) -> 
 def measure(
     topology: Topology, kinds: Sequence[Kind], fault: Fault, *, again: int = 0, around: float = AROUND_SECONDS
 ) -> Outcome:
-    """`again` is how often clients ask once more, where there is no proxy to do it. Raises RuntimeError where the fault
-    itself could not be brought about."""
+    """Measure one fault. `again` is how often clients retry, which they do when there is no proxy. Raises RuntimeError
+    if the fault could not be caused."""
     before = account(topology)
     load = Load(topology.url, kinds, topology.headers, again=again)
     spender = Spender(topology.url, BUDGET, topology.headers)
@@ -110,38 +113,41 @@ def measure(
             problems.append(str(error))
         time.sleep(around)
     finally:
-        seen, book = load.stop(), spender.stop()
-    outcome = Outcome(fault, seen, book, over - began, healthy, others, problems=problems)
+        seen, spending = load.stop(), spender.stop()
+    outcome = Outcome(fault, seen, spending, over - began, healthy, others, problems=problems)
     _check(topology, outcome, before, began, over)
     return outcome
 
 
 def _check(topology: Topology, outcome: Outcome, before: Account, began: float, over: float) -> None:
-    """What must hold once a fault is over."""
-    book, problems = outcome.book, outcome.problems
+    """Check what must hold when a fault is over, and add what is wrong to the problems."""
+    spending, problems = outcome.spending, outcome.problems
     everything = Seen((*outcome.seen.records, *(outcome.others.records if outcome.others else ())))
     calls, tokens = everything.ledger
-    wanted = Account(before.calls + calls, before.tokens + tokens, before.spent + book.tokens, 0, before.files)
+    wanted = Account(before.calls + calls, before.tokens + tokens, before.spent + spending.tokens, 0, before.files)
     after = _settled(topology, wanted, outcome.fault)
     outcome.missing_calls = wanted.calls - after.calls
     _check_ledger(outcome, wanted, after, everything.answered_between(began - FLUSH_SECONDS - 0.5, over + 0.5))
     outcome.missing_spent = wanted.spent - after.spent
-    if not 0 <= outcome.missing_spent <= (book.settled_between(began, over + 0.5) if outcome.fault.forgets else 0):
-        problems.append(f"the budget says {after.spent - before.spent} spent; {book.tokens} were settled")
+    if not 0 <= outcome.missing_spent <= (spending.settled_between(began, over + 0.5) if outcome.fault.forgets else 0):
+        problems.append(f"the budget says {after.spent - before.spent} spent; {spending.tokens} were settled")
     if after.held:
         problems.append(f"{after.held} tokens are still held after every lease has expired")
-    if book.wrong or book.unsettled or (book.forgotten and not outcome.fault.forgets):
-        problems.append(f"budget: {book.wrong} wrong, {book.unsettled} never settled, {book.forgotten} forgotten")
+    if spending.wrong or spending.unsettled or (spending.forgotten and not outcome.fault.forgets):
+        problems.append(
+            f"budget: {spending.wrong} wrong, {spending.unsettled} never settled, {spending.forgotten} forgotten"
+        )
     if after.files > before.files + FILES_MORE:
         problems.append(f"open files: {before.files} before, {after.files} after")
     if everything.number("wrong") or outcome.seen.number("lost"):
         problems.append(f"wrong or lost: {dict(everything.reasons().most_common(5))}")
-    if not book.settled:
+    if not spending.settled:
         problems.append("nothing was spent, so nothing is known of budgets")
 
 
 def _check_ledger(outcome: Outcome, wanted: Account, after: Account, lately: tuple[int, int]) -> None:
-    """All that was answered is there but, where processes were killed or Redis forgets, what was told `lately`."""
+    """The ledger has all that was answered. What was answered `lately` may miss if processes were killed or if Redis
+    forgets."""
     allowed = lately if outcome.fault.kills or outcome.fault.forgets else (0, 0)
     missing = wanted.calls - after.calls, wanted.tokens - after.tokens
     if any(not 0 <= number <= most for number, most in zip(missing, allowed, strict=True)):
@@ -149,8 +155,8 @@ def _check_ledger(outcome: Outcome, wanted: Account, after: Account, lately: tup
 
 
 def _settled(topology: Topology, wanted: Account, fault: Fault) -> Account:
-    """The account once it is as wanted, or cannot be waited for any longer; what may be missing is not waited for.
-    Raises RuntimeError where none can be had."""
+    """Wait until the account is as wanted, or the time is over; return it. It does not wait for what may be missing.
+    Raises RuntimeError if the account cannot be read."""
     if fault.kills or fault.forgets:
         time.sleep(2 * FLUSH_SECONDS)
     found: list[Account] = []

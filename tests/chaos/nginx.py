@@ -1,4 +1,4 @@
-"""nginx with the configuration of deploy/nginx, as a process of ours: only addresses and folders are others."""
+"""nginx with the configuration of deploy/nginx, as a process of its own. Only addresses and folders differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = ROOT / "deploy" / "nginx"
 
 
 def find_program(name: str) -> str:
-    """Its path. Raises RuntimeError."""
+    """The path of nginx. Raises RuntimeError if it is not installed."""
     program = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
     if program is None:
         raise RuntimeError(f"{name} is needed (Debian: apt-get install {name})")
@@ -28,7 +28,7 @@ def find_program(name: str) -> str:
 
 
 def configuration(port: int, folder: Path, upstreams: Sequence[int]) -> dict[str, str]:
-    """File -> what is in it. Raises RuntimeError where a place that must be another is not found."""
+    """File name -> content. Raises RuntimeError if something that has to be replaced is not found."""
     main = (CONFIG / "nginx.conf").read_text()
     for pattern, instead in (
         (r"/tmp/", f"{folder}/"), (r"/etc/nginx/upstream\.conf", f"{folder}/upstream.conf"),
@@ -42,7 +42,7 @@ def configuration(port: int, folder: Path, upstreams: Sequence[int]) -> dict[str
 
 
 def _upstream(ports: Sequence[int]) -> str:
-    """The instances in place of a name that a name server resolves, with the options that it has there."""
+    """The upstream with the addresses of the instances in place of a DNS name, and with the same options."""
     text = (CONFIG / "upstream.conf").read_text()
     text = re.sub(r"^\s*resolver .*\n", "", text, flags=re.MULTILINE)
 
@@ -58,7 +58,7 @@ def _upstream(ports: Sequence[int]) -> str:
 
 @contextmanager
 def open_nginx(upstreams: Sequence[int]) -> Iterator[str]:
-    """Its URL; it listens. Ended at the end, with its files."""
+    """Runs nginx and yields its URL when it listens. At the end it is stopped and its files are deleted."""
     program = find_program("nginx")
     with tempfile.TemporaryDirectory(prefix="chaos-nginx-") as name:
         folder, port = Path(name), free_port()

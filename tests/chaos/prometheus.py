@@ -29,13 +29,14 @@ from tests.support.redis_server import free_port
 CONFIG = ROOT / "deploy" / "prometheus"
 
 OURS = 'route!~"/readyz|/livez|/metrics|/v1/usage.*|/v1/budgets.*"'
-"""The routes of the load, and nobody else's."""
+"""The routes that only the load uses."""
 
 BEFORE_SECONDS, AFTER_SECONDS = 3.0, 3.0
 
 
 def configuration(topology: Topology, folder: Path) -> str:
-    """That of deploy/, scraping the instances every second. Raises RuntimeError where a place is not found."""
+    """The configuration of deploy/, but scraping the instances every second. Raises RuntimeError if something
+    that has to be replaced is not found."""
     targets = ", ".join(f'"127.0.0.1:{one.port}"' for one in topology.instances)
     text = (CONFIG / "prometheus.yml").read_text()
     for pattern, instead in (
@@ -55,12 +56,12 @@ class Prometheus:
         self.url = url
 
     def get(self, path: str, **query: str) -> Any:
-        """`data` of an answer of its API."""
+        """The field `data` of a response of its API."""
         with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=10) as answer:
             return json.load(answer)["data"]
 
     def value(self, query: str) -> float:
-        """Of a query with one answer; 0 where there is none."""
+        """The value of a query that gives one series. 0 when it gives none."""
         found = self.get("query", query=query)["result"]
         return float(found[0]["value"][1]) if found else 0.0
 
@@ -95,7 +96,7 @@ def running_prometheus(topology: Topology) -> Iterator[Prometheus]:
 
 
 def run(kinds: Sequence[Kind]) -> tuple[str, list[str]]:
-    """(what is to be kept, what is wrong)."""
+    """The text of the section, and what is wrong."""
     if shutil.which("prometheus") is None:
         print("  needs prometheus (Debian: apt-get install prometheus)")
         return "Not run: no Prometheus here.", []

@@ -1,4 +1,4 @@
-"""What 50 replicas need of one Redis, from what one request costs it."""
+"""What 50 replicas need of one Redis, calculated from what one request needs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from service.services import SPARE_CONNECTIONS, STORE_THREADS
 
 REPLICAS, WORKERS = 50, 2
 BUSY = 0.6
-"""Share of its core that a worker works, on average; the rest is for bursts and a replica that is gone."""
+"""Share of its core that a worker uses on average. The rest is for bursts and for a replica that fails."""
 
 POOLS = (max(2, os.cpu_count() or 1), STORE_THREADS, STORE_THREADS)
-"""Of connections to Redis that a worker has, for counts, ledger and leases: the threads that ask, and a few more."""
+"""The most connections to Redis of a worker, for counts, ledger and leases: one for each thread, and a few more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of one kind of request, each: calls and bytes (both ways) of Redis, its processor time and the service's, in
-    microseconds."""
+    """What one request of a kind needs: calls of Redis, bytes in both directions, and processor time of Redis and of
+    the service in microseconds."""
 
     name: str
     calls: float
@@ -34,7 +34,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """Bytes of a count in Redis, connections of a worker as they were, calls of an idle worker a second."""
+    """Bytes of a count in Redis, measured connections of a worker, calls a second of an idle worker."""
 
     count: float
     connections: float

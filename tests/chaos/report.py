@@ -1,4 +1,4 @@
-"""deploy/RELIABILITY.md: one section a part, each from its latest run, with the machine it ran on."""
+"""deploy/RELIABILITY.md: a section for each part, from its latest run, with the machine that it ran on."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ FILE = Path(__file__).resolve().parents[2] / "deploy" / "RELIABILITY.md"
 
 HEAD = """# What happens when something breaks
 
-Written by `make chaos`; each section is from the latest run of its part. Two instances of two workers stand behind
-nginx (`deploy/nginx`), on the Redis that the section names, all of them real processes on one machine. While each
-fault is brought about, 8 clients send 100 requests a second of two dozen kinds (all wires, 450 bytes to 1 MB,
-batches, comparisons, errors), most of them never seen before, and compare every answer, to the byte, with the one that
-a quiet server without any cache gave before; another client reserves and settles a budget all the while.
+Written by `make chaos`; each section is from the latest run of its part. Two instances of two workers run behind nginx
+(`deploy/nginx`), with the Redis that the section names. All are real processes on one machine. During each fault, 8
+clients send 100 requests a second of two dozen kinds (all APIs, 450 bytes to 1 MB, batches, comparisons, errors). Most
+of the requests are new. The clients compare every response, byte for byte, with the one that an idle server without a
+cache gave before. Another client reserves and settles a budget all the time.
 
-- **wrong**: another answer than the known one. **lost**: no answer, or a refusal: a client of these requests never asks
-  twice, so whatever is asked again is asked by the proxy.
-- **worst**: the longest that any answer took. **healthy after**: from the end of the fault until every worker is there,
-  ready, and reaches Redis (seen within a second).
-- **budget again**: requests of the budget that were refused (503) or not answered, and which its client sent again: to
-  reserve is the one thing that nobody else may repeat.
-- **ledger**: counts answered, but not in `GET /v1/usage` afterwards. It is written every second; what a process that is
-  killed has not written is lost with it, and no more than that. Where Redis itself forgot what it had acknowledged,
-  also the tokens that were settled and are not in the budget.
-- With Sentinel, set `min-replicas-to-write 1` and `min-replicas-max-lag 2` on every server, as here. A master that was
-  away while another was promoted goes on taking writes until the sentinels reach it, up to ten seconds later, and all
-  of them are lost; so it takes none, and the service turns to the new one.
-- After each fault it is checked, too, that the budget has spent exactly what was settled and holds nothing back, that
-  open files are back to what they were, and that no process is left over.
+- **wrong**: the response differs from the known one. **lost**: no response, or a refusal. The clients never retry these
+  requests; only the proxy does.
+- **worst**: the longest time until a response. **healthy after**: from the end of the fault until every worker runs, is
+  ready, and reaches Redis (with a resolution of a second).
+- **budget again**: requests about the budget that were refused (503) or not answered, and that the client sent again.
+  A reservation is the one request that only the client may repeat.
+- **ledger**: counts that were answered, but are not in `GET /v1/usage` afterwards. The ledger is written every second,
+  so a process that is killed loses at most what it has counted since. When Redis itself lost what it had acknowledged,
+  this column also has the tokens that were settled and are missing in the budget.
+- With Sentinel, set `min-replicas-to-write 1` and `min-replicas-max-lag 2` on every server, as here. Without them, a
+  master that was away while another was promoted takes writes until the sentinels reach it, up to ten seconds later,
+  and all of these are lost. With them it refuses the writes, and the service connects to the new master.
+- After each fault these are checked, too: the budget has spent exactly what was settled and holds nothing back, there
+  are no more open files than before, and no process is left over.
 """
 
 HEADINGS = ("fault", "sent", "answered", "wrong", "lost", "worst", "healthy after", "budget again", "ledger",
@@ -51,18 +51,19 @@ def table(outcomes: Iterable[Outcome]) -> str:
         rows.append((
             one.fault.name, f"{len(seen.records):,}", f"{len(seen.records) - seen.number('lost'):,}",
             str(seen.number("wrong")), str(seen.number("lost")), f"{seen.worst:.2f} s", f"{one.healthy:.1f} s",
-            f"{one.book.asked_again} of {one.book.granted + one.book.settled:,}", _missing(one), one.fault.part,
+            f"{one.spending.asked_again} of {one.spending.granted + one.spending.settled:,}", _missing(one),
+            one.fault.part,
         ))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _missing(one: Outcome) -> str:
     calls = f"-{one.missing_calls}" if one.missing_calls else "0"
-    return f"{calls}; {one.missing_spent} of {one.book.tokens:,} tokens settled" if one.missing_spent else calls
+    return f"{calls}; {one.missing_spent} of {one.spending.tokens:,} tokens settled" if one.missing_spent else calls
 
 
 def write(title: str, text: str, order: Sequence[str], file: Path = FILE) -> None:
-    """Put the section in the place of its older self; sections stand in `order`, and those of no title in it go."""
+    """Replace the section of this title. Sections are sorted by `order`; those that are not in it are removed."""
     old = file.read_text("utf-8") if file.exists() else ""
     sections = {part.partition("\n")[0]: part.partition("\n")[2].strip() for part in f"\n{old}".split("\n## ")[1:]}
     sections[title] = f"{_where()}\n\n{text.strip()}"
@@ -80,7 +81,7 @@ def _where() -> str:
 
 
 def _version(program: str, option: str) -> str:
-    """`nginx 1.22.1`; nothing but the name where it is not there."""
+    """`nginx 1.22.1`. The name alone when it is not installed."""
     path = shutil.which(program) or shutil.which(program, path="/usr/sbin")
     if path is None:
         return f"no {program}"

@@ -1,7 +1,7 @@
-"""Requests a second with one worker and with two, what a request costs Redis, and what 50 replicas need of it.
+"""Requests a second with one worker and with two, what a request costs Redis, and what 50 replicas need of Redis.
 
-This machine has few cores, and the client needs one. So what is measured is processor time, of the service, of Redis
-and of the client apart: it can be carried to other machines, requests a second cannot.
+The machine has few cores, and the client needs one. So processor time is measured, separately for the service, Redis
+and the client. It can be compared with other machines; requests a second cannot.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tests.chaos.stores import Store, until
 from tests.chaos.topology import BUDGET, Topology, open_topology
 
 AS_DEPLOYED: dict[str, Any] = {"inline_bytes": 65_536, "ask_redis": "worthwhile"}
-"""In place of what the fault suite sets: the defaults."""
+"""The default values of settings that the fault suite changes."""
 
 SECONDS = 2.0
 CONNECTIONS = 16
 IDLE_SECONDS = 4.0
 
 LONG_BYTES = 100_000
-"""Of a text that is counted in a thread, which may ask Redis."""
+"""Size of a text that is counted in a thread, which may ask Redis."""
 
 MOST = 300
-"""Requests of a row whose bodies are long."""
+"""How many requests a row has when its bodies are long."""
 
 TURNS = 60
 
@@ -49,7 +49,7 @@ SHAPES: dict[str, tuple[Callable[[str, int], texts.Body], int]] = {
 
 
 def run() -> str:
-    """Prints as it goes; what is to be kept."""
+    """Prints its progress. Returns the text of the section."""
     lines: list[str] = []
 
     def say(line: str) -> None:
@@ -98,7 +98,7 @@ def _rate(topology: Topology, body: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What Redis had done until then; `service` is processor time of the service, in seconds."""
+    """What Redis has done so far. `service` is the processor time of the service, in seconds."""
 
     at: float
     calls: int
@@ -114,7 +114,7 @@ class Snapshot:
 
 
 CALLS = ("eval", "evalsha", "get", "set", "hgetall", "incr", "script")
-"""Commands that the service sends; others are sent by its scripts, inside Redis, or by us."""
+"""Commands that the service sends. Others are sent by its scripts inside Redis, or by this program."""
 
 
 def snapshot(store: Store, instances: Sequence[Instance]) -> Snapshot:
@@ -130,7 +130,7 @@ def snapshot(store: Store, instances: Sequence[Instance]) -> Snapshot:
 
 
 def of_redis(say: Callable[[str], None]) -> tuple[list[Share], replicas.Keeps]:
-    """What each kind of request has Redis do, and what Redis keeps and holds open."""
+    """What Redis does for each kind of request, what it stores, and its open connections."""
     with open_topology(proxy=False, limited=False, **AS_DEPLOYED) as topology:
         idle = _idle(topology)
         workers = sum(len(one.workers) for one in topology.instances)
@@ -150,7 +150,7 @@ def of_redis(say: Callable[[str], None]) -> tuple[list[Share], replicas.Keeps]:
 
 
 def _idle(topology: Topology) -> Snapshot:
-    """What is done in a second without requests."""
+    """What Redis does in a second without requests."""
     before = snapshot(topology.store, topology.instances)
     time.sleep(IDLE_SECONDS)
     done = snapshot(topology.store, topology.instances).minus(before)
@@ -159,7 +159,7 @@ def _idle(topology: Topology) -> Snapshot:
 
 
 def _measure(topology: Topology, idle: Snapshot, name: str, work: Callable[[Topology], int]) -> Share:
-    """A share of what all of them cost; what is done without requests is taken off."""
+    """The cost of one request: what all of them cost, without what is done when there are no requests."""
     before = snapshot(topology.store, topology.instances)
     requests = work(topology)
     until(lambda: all(one.metric("tallystick_redis_write_queue") == 0 for one in topology.instances), "all is written")
@@ -204,7 +204,7 @@ def _chat(topology: Topology) -> int:
 
 
 def _grown(topology: Topology) -> int:
-    """All but the last message is known to the process."""
+    """The process has counted all messages but the last."""
     return _driven(topology, chat_body("native", 200_000))
 
 
@@ -212,7 +212,7 @@ NUMBERS = count(random.randrange(10**9))
 
 
 def _long(number: int) -> bytes:
-    """New from its first word on."""
+    """The texts differ from the first word on."""
     return json.dumps({"model": GPT, "text": f"Document {number:012d}. {texts.prose(LONG_BYTES)}"}).encode()
 
 
@@ -234,7 +234,7 @@ def _new_kept(topology: Topology) -> int:
 
 
 def _elsewhere(topology: Topology) -> int:
-    """Each was counted by the other instance."""
+    """The other instance has counted each of them."""
     return _post(topology.instances[1], _SENT, topology.headers)
 
 
@@ -243,7 +243,7 @@ def _again(topology: Topology) -> int:
 
 
 def _wandering(topology: Topology) -> int:
-    """A conversation of 100 messages of 1 KB and more, each turn answered by the other instance than the one before."""
+    """A conversation of 100 messages of 1 KB and more. The two instances answer its turns alternately."""
     seed = next(NUMBERS)
     bodies = [conversation("claude-sonnet-4-5", 100 + turn, seed) for turn in range(TURNS)]
     return sum(_post(topology.instances[turn % 2], [body], topology.headers) for turn, body in enumerate(bodies))

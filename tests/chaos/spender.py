@@ -1,7 +1,7 @@
-"""Somebody who spends from a budget all the while: reserves, and settles with what was billed, until each is settled.
+"""A client that spends from a budget all the time. It reserves, and settles each lease with what was billed.
 
-To reserve changes something and has no name yet that it could be repeated under, so nobody repeats it but the client,
-whose lost lease expires; a settlement is repeated until it is answered, and is charged once.
+A reservation has no id yet by which a repetition could be recognized, so only the client repeats it; a lease whose
+response was lost expires. A settlement is repeated until it is answered, and is charged once.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(slots=True)
-class Book:
-    """What a client knows of its budget. `asked_again` are requests that were refused (503) or not answered."""
+class Spending:
+    """What the client knows about its budget. `asked_again` counts requests that were refused (503) or not answered."""
 
     granted: int = 0
     settlements: list[tuple[float, int]] = field(default_factory=list)
-    """When each was answered (time.monotonic), and its tokens."""
+    """When each settlement was answered (time.monotonic), and its tokens."""
     asked_again: int = 0
     unsettled: int = 0
     forgotten: int = 0
-    """Leases that the service says it never gave: Redis lost what it had answered."""
+    """Leases that the service does not know, because Redis lost them after it had answered."""
     wrong: int = 0
-    """Answers that make no sense: a refusal, or a settlement charged with another amount."""
+    """Wrong responses: a refusal, or a settlement that was charged with another amount."""
 
     @property
     def settled(self) -> int:
@@ -50,10 +50,10 @@ class Book:
 
 
 class Spender:
-    """Started and stopped once; `budget` is a budget of tokens."""
+    """The client. It is started and stopped once. `budget` is a budget of tokens."""
 
     def __init__(self, url: str, budget: str, headers: Mapping[str, str]) -> None:
-        self.book = Book()
+        self.spending = Spending()
         self._address = Address.parse(url)
         self._headers = dict(headers)
         self._budget = budget
@@ -64,11 +64,11 @@ class Spender:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> Book:
-        """Waits until what is reserved is settled."""
+    def stop(self) -> Spending:
+        """Stop, and wait until all leases are settled."""
         self._over.set()
         self._thread.join()
-        return self.book
+        return self.spending
 
     def _run(self) -> None:
         rng = random.Random(time.time_ns())
@@ -78,9 +78,9 @@ class Spender:
                 self._refused(status)
                 self._over.wait(ASKED_AGAIN_SECONDS)
             elif not lease["granted"]:
-                self.book.wrong += 1
+                self.spending.wrong += 1
             else:
-                self.book.granted += 1
+                self.spending.granted += 1
                 self._settle(lease["lease_id"], rng.randrange(1, 1000))
         self._close()
 
@@ -89,24 +89,24 @@ class Spender:
         while time.monotonic() < deadline:
             status, settled = self._ask("settle", {"lease_id": lease_id, "tokens": tokens})
             if status == 200:
-                self.book.settlements.append((time.monotonic(), tokens))
-                self.book.wrong += (settled["billed"], settled["state"]) != (tokens, "settled")
+                self.spending.settlements.append((time.monotonic(), tokens))
+                self.spending.wrong += (settled["billed"], settled["state"]) != (tokens, "settled")
                 return
             if status == 404:
-                self.book.forgotten += 1
+                self.spending.forgotten += 1
                 return
             self._refused(status)
             time.sleep(ASKED_AGAIN_SECONDS)
-        self.book.unsettled += 1
+        self.spending.unsettled += 1
 
     def _refused(self, status: int) -> None:
         if status and status < 500:
-            self.book.wrong += 1
+            self.spending.wrong += 1
         else:
-            self.book.asked_again += 1
+            self.spending.asked_again += 1
 
     def _ask(self, what: str, body: Mapping[str, Any]) -> tuple[int, Any]:
-        """The status and the answer; 0 where there is none."""
+        """The status and the response. The status is 0 when there is no response."""
         connection = self._connection or http.client.HTTPConnection(
             self._address.host, self._address.port, timeout=TIMEOUT_SECONDS
         )

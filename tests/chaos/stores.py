@@ -1,7 +1,7 @@
-"""Redis in its three shapes, each of real processes of ours, and what can be done to them.
+"""One Redis, Sentinel and Redis Cluster, each of real processes, and what can be done to them.
 
-All keep an append-only file: what Redis has answered is then in the system's hands before the answer is sent, so that a
-process that is killed has lost nothing (a machine that loses power may lose a second).
+All servers write an append-only file. Redis gives its data to the system before it answers, so that a process that is
+killed loses nothing (a machine that loses power may lose a second).
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Shape = Literal["server", "sentinel", "cluster"]
 KEPT = ("--appendonly", "yes", "--appendfsync", "everysec")
 
 FOLLOWED = ("--repl-diskless-sync-delay", "0", "--min-replicas-to-write", "1", "--min-replicas-max-lag", "2")
-"""A master that nobody follows takes no writes: one that was away while another was promoted would go on, and all that
-it took in the ten seconds until the sentinels reach it would be lost."""
+"""A master without replicas refuses writes. Otherwise a master that was away while another was promoted would continue,
+and all writes of the ten seconds until the sentinels reach it would be lost."""
 
 MASTER = "counts"
 DOWN_MS = 1_000
-"""How long a node is silent before others take it for dead: sentinels and nodes of a cluster alike."""
+"""After how long without an answer a node counts as dead, for sentinels and for the nodes of a cluster."""
 
 TIMEOUT_SECONDS = 30.0
 
 
 def until(true: Callable[[], bool], what: str, seconds: float = TIMEOUT_SECONDS) -> float:
-    """Wait for it; the seconds it took. Raises RuntimeError where it never is."""
+    """Wait until it is true. Returns the seconds that it took. Raises RuntimeError when the time is over."""
     began = time.monotonic()
     while not true():
         if time.monotonic() - began > seconds:
@@ -50,7 +50,7 @@ def until(true: Callable[[], bool], what: str, seconds: float = TIMEOUT_SECONDS)
 
 @dataclass
 class Store:
-    """`servers` keep data, `guards` are sentinels."""
+    """A store. `servers` keep the data, `guards` are sentinels."""
 
     shape: Shape
     servers: Sequence[RedisServer]
@@ -58,7 +58,7 @@ class Store:
 
     @property
     def url(self) -> str:
-        """What a service is told."""
+        """The URL for the settings of a service."""
         nodes = ",".join(f"127.0.0.1:{one.port}" for one in (self.guards or self.servers))
         return {
             "server": f"redis://{nodes}/0", "sentinel": f"redis+sentinel://{nodes}/{MASTER}",
@@ -67,11 +67,11 @@ class Store:
 
     @property
     def masters(self) -> list[RedisServer]:
-        """Those that take writes now."""
+        """The servers that take writes now."""
         return [one for one in self.servers if is_master(one)]
 
     def cpu_seconds(self) -> float:
-        """Of all servers, as each tells itself."""
+        """Whether each server says that it is connected to its master."""
         total = 0.0
         for one in self.servers:
             with one.client() as client:
@@ -81,7 +81,7 @@ class Store:
 
 
 def is_master(server: RedisServer) -> bool:
-    """Whether it says so; one that is gone or hangs says nothing."""
+    """Whether it says so. False for a server that is gone or hangs."""
     if server.process is None:
         return False
     once = Retry(NoBackoff(), 0)
@@ -93,13 +93,13 @@ def is_master(server: RedisServer) -> bool:
 
 @contextmanager
 def open_store(shape: Shape, environment: dict[str, str] | None = None) -> Iterator[Store]:
-    """Running and agreed; ended at the end, however it is then. `environment` is for one server's process."""
+    """Servers that agree on who is master. They are ended at the end. `environment` is for the process of one Redis."""
     with ExitStack() as stack:
         yield {"server": _one, "sentinel": _sentinel, "cluster": _cluster}[shape](stack, environment or {})
 
 
 def pause(server: RedisServer) -> None:
-    """It holds its connections and answers nothing."""
+    """Make it hang: it keeps its connections and does not answer."""
     assert server.process is not None
     os.kill(server.process.pid, signal.SIGSTOP)
 
@@ -131,7 +131,7 @@ def _one(stack: ExitStack, environment: dict[str, str]) -> Store:
 
 
 def _sentinel(stack: ExitStack, _: dict[str, str]) -> Store:
-    """A master, two replicas, three sentinels of which two must agree."""
+    """A master, two replicas, and three sentinels, of which two must agree."""
     master = _server(stack, *FOLLOWED)
     replicas = [_server(stack, "--replicaof", f"127.0.0.1 {master.port}", *FOLLOWED) for _ in range(2)]
     for replica in replicas:
@@ -174,7 +174,7 @@ def _knows(guard: RedisServer) -> bool:
 
 
 def _cluster(stack: ExitStack, _: dict[str, str]) -> Store:
-    """Three masters that share the slots, and a replica of each."""
+    """Three masters that share the slots, and a replica for each."""
     nodes = [
         _server(stack, "--cluster-enabled", "yes", "--cluster-port", str(free_port()),
                 "--cluster-node-timeout", str(DOWN_MS), "--cluster-replica-validity-factor", "0",
@@ -192,7 +192,7 @@ def _cluster(stack: ExitStack, _: dict[str, str]) -> Store:
 
 
 def agrees(node: RedisServer) -> bool:
-    """Whether a node thinks that the cluster is whole: six nodes, all slots."""
+    """Whether a node reports that the cluster is complete, with six nodes and all slots."""
     with node.client() as client:
         ask: Any = client.execute_command
         info: Any = ask("CLUSTER INFO")

@@ -1,4 +1,4 @@
-"""Two faults in short: a worker killed and a Redis that hangs, under the checked load. The rest is `make chaos`."""
+"""Two faults in a short run: a worker that is killed, and a Redis that hangs. `make chaos` runs all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [
 
 
 def test_no_answer_is_wrong_or_lost_when_a_worker_dies_and_when_redis_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a proxy: a client whose connection broke asks once more, as a proxy would."""
+    """Without a proxy, a client whose connection broke retries once, as a proxy would."""
     monkeypatch.setattr(faults, "OUT_SECONDS", 1.5)
     kinds = learn(19_800)
     with open_topology(proxy=False, instances=1, warm="o200k_base,gemma3,claude-v3,claude-v4.8") as topology:
@@ -34,7 +34,7 @@ def test_no_answer_is_wrong_or_lost_when_a_worker_dies_and_when_redis_hangs(monk
     for outcome in (killed, hung):
         assert outcome.problems == []
         assert outcome.seen.number("right") == len(outcome.seen.records) > 50
-        assert outcome.book.settled > 3
+        assert outcome.spending.settled > 3
     assert hung.missing_calls == 0
     assert 0 < wrong.seen.number("wrong") < len(wrong.seen.records)
     assert any(problem.startswith("wrong or lost") for problem in wrong.problems)

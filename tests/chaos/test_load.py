@@ -1,4 +1,4 @@
-"""The load tells right from wrong from lost: what the fault suite reports rests on it."""
+"""The load recognizes right, wrong and lost responses. The reports of the fault suite depend on it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 
 from tests.chaos.kinds import Kind
 from tests.chaos.load import Load, Record, Seen
-from tests.chaos.spender import Book
+from tests.chaos.spender import Spending
 
 KIND = Kind("echo", "/", b'{"number": "000000000000"}', 1.0, 200, b"7", calls=2, tokens=14)
 
 
 @contextmanager
 def server(answers: list[tuple[int, bytes] | None]) -> Iterator[str]:
-    """Gives the answers in turn, again and again; None closes the connection without one."""
+    """A server that gives these responses in turn, over and over. None closes the connection without a response."""
     numbers = count()
 
     class Handler(BaseHTTPRequestHandler):
@@ -81,4 +81,4 @@ def test_what_was_answered_in_a_span_of_time() -> None:
     seen = Seen([Record(KIND, at, 0.5, "right") for at in (1.0, 2.0, 3.0)])
     assert seen.answered_between(2.4, 3.6) == (4, 28)
     assert seen.worst == 0.5
-    assert Book(settlements=[(1.0, 5), (2.0, 6)]).settled_between(1.5, 2.5) == 6
+    assert Spending(settlements=[(1.0, 5), (2.0, 6)]).settled_between(1.5, 2.5) == 6

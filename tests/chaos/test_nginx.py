@@ -1,4 +1,4 @@
-"""nginx runs with the configuration that is deployed, not with one like it."""
+"""nginx runs with the configuration that is deployed."""
 
 from __future__ import annotations
 

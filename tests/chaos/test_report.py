@@ -1,4 +1,4 @@
-"""RELIABILITY.md: what it says of a row, and that a part's new results take the place of its old ones."""
+"""RELIABILITY.md: its rows, and that new results of a part replace the old ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.chaos.__main__ import PARTS
 from tests.chaos.load import Record, Seen
 from tests.chaos.measure import Fault, Outcome
 from tests.chaos.replicas import Keeps, Share, say_needs
-from tests.chaos.spender import Book
+from tests.chaos.spender import Spending
 from tests.chaos.test_load import KIND
 
 ORDER = ("One", "Two", "Three")
@@ -31,8 +31,8 @@ def test_a_section_takes_the_place_of_its_older_self(tmp_path: Path) -> None:
 
 def test_a_row_says_what_was_lost() -> None:
     records = [Record(KIND, 0.0, 0.25, "right"), Record(KIND, 0.0, 1.5, "wrong"), Record(KIND, 0.0, 0.1, "lost")]
-    book = Book(granted=3, settlements=[(0.0, 40), (0.0, 2)], asked_again=2)
-    outcome = Outcome(Fault("x", lambda *_: None, "theirs"), Seen(records), book, 1.0, 2.25, missing_calls=4)
+    spending = Spending(granted=3, settlements=[(0.0, 40), (0.0, 2)], asked_again=2)
+    outcome = Outcome(Fault("x", lambda *_: None, "theirs"), Seen(records), spending, 1.0, 2.25, missing_calls=4)
     assert report.table([outcome]).splitlines()[2] == "| x | 3 | 2 | 1 | 1 | 1.50 s | 2.2 s | 2 of 5 | -4 | theirs |"
     outcome.missing_calls, outcome.missing_spent = 0, 2
     assert "| 0; 2 of 42 tokens settled |" in report.table([outcome])

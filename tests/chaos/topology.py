@@ -1,4 +1,4 @@
-"""Two instances of two workers behind nginx, on a Redis: each a process of ours, on loopback, ended at the end."""
+"""Two instances of two workers behind nginx, with a Redis. All are real processes on loopback, ended at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROJECT = "chaos"
 BUDGET = "load"
 LIMIT = 10**12
 LEASE_SECONDS = 6
-"""A lease whose answer was lost is given back within the row of the table."""
+"""So short that a lease whose response was lost expires while its fault is measured."""
 
 
 SETTINGS: dict[str, Any] = {
@@ -32,13 +32,13 @@ SETTINGS: dict[str, Any] = {
     "public": "/livez,/readyz,/metrics,/", "inline_bytes": 8192, "ask_redis": "always", "grace_seconds": 1,
     "shutdown_seconds": 10, "header_seconds": 3, "body_seconds": 5, "trusted_proxies": "127.0.0.1",
 }
-"""Beside the defaults. Patience is shorter, for the suite to end soon; Redis is asked for all bodies over 8 KB,
-whatever counting them costs, for as much as possible to depend on it."""
+"""Settings that differ from the defaults. Timeouts are shorter, so that the suite ends soon. Redis is asked for all
+bodies over 8 KB, so that as much as possible depends on it."""
 
 
 @dataclass
 class Topology:
-    """`url` is where clients send; `key` is theirs."""
+    """The running processes. Clients send to `url` with the API key `key`."""
 
     url: str
     key: str
@@ -66,9 +66,10 @@ def open_topology(
     environment: dict[str, str] | None = None, of_store: dict[str, str] | None = None, limited: bool = True,
     **settings: Any,
 ) -> Iterator[Topology]:
-    """Ready and healthy. Without `proxy`, clients ask the first instance. `environment` is for the processes of the
-    service, `of_store` for that of Redis; the key has a rate where it is `limited`; `settings`
-    come after SETTINGS."""
+    """Starts everything and waits until it is healthy.
+
+    Without `proxy`, clients send to the first instance. `environment` is for the processes of the service, `of_store`
+    for that of Redis. With `limited`, the key has a rate limit. `settings` override SETTINGS."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-")))
         store = stack.enter_context(open_store(shape, of_store))
@@ -90,7 +91,7 @@ def open_topology(
 
 
 def _add_key(store: Store, limited: bool) -> str:
-    """A key in Redis that may do everything; its rate refuses nothing, but is counted each time."""
+    """A key in Redis that has all scopes. Its rate limit refuses nothing, but is checked for each request."""
     rates = {"requests_per_minute": 10**9, "tokens_per_minute": 10**15} if limited else {}
     text, key = make_key(PROJECT, ("admin",), **rates)
     RedisStore(lambda: open_redis(parse_redis_url(store.url), 5, 2)).change(lambda keys: keys.update({key.id: key}))

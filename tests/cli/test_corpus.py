@@ -14,7 +14,7 @@ from service.cli import corpus
 from service.cli.main import main
 from service.cli.output import DAMAGED, OK, UNCOUNTED, USAGE
 from service.corpus.counting import COLUMNS
-from service.corpus.journal import SHARE
+from service.corpus.journal import CHECKPOINT_SHARE
 from service.errors import TokenizerUnavailable
 from tests.support.live import ROOT
 
@@ -173,5 +173,5 @@ def test_the_help_names_every_column_and_exit_code(capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert ", ".join(COLUMNS) in text
     assert all(f"\n  {code}  " in text for code in (OK, UNCOUNTED, USAGE, DAMAGED, "130, 143"))
-    assert f"the time between two is {SHARE} times what one takes" in text
+    assert f"the time between two is {CHECKPOINT_SHARE} times what one takes" in text
     assert (corpus.ALL_COUNTED, corpus.SOME_FAILED, corpus.USAGE) == (OK, UNCOUNTED, USAGE)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from service.corpus import counting
 from service.corpus.batches import Batch, Lines, Position, Values, read_batches
-from service.corpus.counting import COLUMNS, CorpusCounter, Question, dig
+from service.corpus.counting import COLUMNS, CorpusCounter, CountOptions, find_at_path
 from service.corpus.inputs import Form, find_inputs
 from service.corpus.totals import NO_MODEL, Failure, Totals
 from service.counting.counter import Counter
@@ -19,15 +19,15 @@ from service.errors import InvalidRequest, TokenizerUnavailable, UnknownModel
 from service.types import CountRequest
 from tests.support.texts import odd_texts, unhurried
 
-GPT = Question(model="gpt-4o", field="text")
+GPT = CountOptions(model="gpt-4o", field="text")
 
 
-def count(question: Question, *blocks: Lines | Values) -> tuple[list[dict[str, Any]], Totals]:
+def count(question: CountOptions, *blocks: Lines | Values) -> tuple[list[dict[str, Any]], Totals]:
     counted = CorpusCounter(question).count_batch(Batch(blocks, 0, Position()))
     return [json.loads(line) for line in counted.rows.splitlines()], counted.totals
 
 
-def count_lines(data: bytes, question: Question = GPT, form: Form = "jsonl") -> list[dict[str, Any]]:
+def count_lines(data: bytes, question: CountOptions = GPT, form: Form = "jsonl") -> list[dict[str, Any]]:
     return count(question, Lines("f", form, 1, data))[0]
 
 
@@ -40,7 +40,7 @@ def test_every_record_counts_as_its_text_does(asked: dict[str, Any], texts: list
     counter = Counter.in_memory(0)
     counts = [counter.count(native.read({**asked, "text": text})) for text in texts]
     data = "".join(json.dumps({"text": text}, ensure_ascii=len(text) % 2 == 0) + "\n" for text in texts).encode()
-    rows, totals = count(Question(**asked, field="text"), Lines("f", "jsonl", 1, data))
+    rows, totals = count(CountOptions(**asked, field="text"), Lines("f", "jsonl", 1, data))
     assert [(row["input_tokens"], row["method"], row["low"], row["high"]) for row in rows] == [
         (count.input_tokens, count.method, count.low, count.high) for count in counts
     ]
@@ -50,7 +50,7 @@ def test_every_record_counts_as_its_text_does(asked: dict[str, Any], texts: list
 
 def test_a_row_says_everything() -> None:
     (row,), totals = count(
-        Question(model="openai/gpt-4o", field="a.0.b", id_field="meta.id"),
+        CountOptions(model="openai/gpt-4o", field="a.0.b", id_field="meta.id"),
         Lines("f", "jsonl", 7, b'{"a": [{"b": "Hello, world!"}], "meta": {"id": "x"}}\n'),
     )
     assert list(row) == list(COLUMNS)
@@ -80,7 +80,7 @@ def test_a_row_says_everything() -> None:
 def test_a_record_that_cannot_be_counted_says_why_and_not_what_it_is(
     line: bytes, error: str, reason: str | None
 ) -> None:
-    question = GPT if error == "invalid_json" else Question(model="gpt-4o", field="text", limit=100)
+    question = GPT if error == "invalid_json" else CountOptions(model="gpt-4o", field="text", limit=100)
     data = line + b'\n{"text": "ok"}\n'
     (bad, good), totals = count(question, Lines("f", "jsonl", 1, data))
     assert (bad["error"], bad["row"], bad["input_tokens"], bad["model"]) == (error, 1, None, None)
@@ -107,7 +107,7 @@ def test_the_end_of_a_line_is_no_part_of_it() -> None:
 
 
 def test_a_text_that_is_no_utf_8_is_an_error_of_its_own() -> None:
-    bad, good = count_lines(b"a\xff\nb\0\n", Question(tokenizer="o200k_base", field="text"), "text")
+    bad, good = count_lines(b"a\xff\nb\0\n", CountOptions(tokenizer="o200k_base", field="text"), "text")
     assert (bad["error"], bad["reason"]) == ("not_utf8", "not UTF-8 at byte 1")
     assert good["input_tokens"] == Counter.in_memory(0).count(
         CountRequest(tokenizer="o200k_base", texts=("b\0",))
@@ -125,13 +125,13 @@ def test_lone_surrogates_are_repaired_as_the_service_repairs_them() -> None:
 ])
 def test_an_id_is_a_short_text_or_a_whole_number(value: str, shown: object) -> None:
     line = f'{{"id": {value}, "text": "a"}}'.encode()
-    (row,) = count_lines(line, Question(model="gpt-4o", field="text", id_field="id"))
+    (row,) = count_lines(line, CountOptions(model="gpt-4o", field="text", id_field="id"))
     assert row["id"] == shown
     assert row["input_tokens"] == 1
 
 
 def test_a_failure_has_its_id_too() -> None:
-    (row,) = count_lines(b'{"id": 3}', Question(model="gpt-4o", field="text", id_field="id"))
+    (row,) = count_lines(b'{"id": 3}', CountOptions(model="gpt-4o", field="text", id_field="id"))
     assert (row["id"], row["error"]) == (3, "missing_field")
 
 
@@ -149,7 +149,7 @@ def test_whole_requests_are_counted_each_for_its_own_model() -> None:
     counter = Counter.in_memory(0)
     counts = [counter.count(native.read({"request": body})) for body in BODIES]
     data = "\n".join(map(json.dumps, BODIES)).encode()
-    rows, totals = count(Question(request=True), Lines("f", "jsonl", 1, data))
+    rows, totals = count(CountOptions(request=True), Lines("f", "jsonl", 1, data))
     assert [(row["model"], row["input_tokens"], row["method"], row["low"], row["high"]) for row in rows] == [
         (c.model, c.input_tokens, c.method, c.low, c.high) for c in counts
     ]
@@ -161,7 +161,7 @@ def test_whole_requests_are_counted_each_for_its_own_model() -> None:
 def test_whole_requests_are_counted_for_the_model_that_is_asked_for() -> None:
     line = json.dumps({"custom_id": "r1", "body": BODIES[0]}).encode()
     text_line = json.dumps({"custom_id": "r1", "body": json.dumps(BODIES[0])}).encode()
-    question = Question(model="claude-sonnet-4-5", request=True, field="body", id_field="custom_id")
+    question = CountOptions(model="claude-sonnet-4-5", request=True, field="body", id_field="custom_id")
     counted = Counter.in_memory(0).count(native.read({"model": "claude-sonnet-4-5", "request": BODIES[0]}))
     for row in count_lines(line + b"\n" + text_line, question):
         assert (row["id"], row["model"], row["input_tokens"]) == ("r1", counted.model, counted.input_tokens)
@@ -172,7 +172,7 @@ def test_requests_that_cannot_be_counted() -> None:
         b'{"messages": [{"role": "user", "content": "secret"}]}', b'{"model": "gtp-4o", "messages": []}',
         b'{"model": "gpt-4o", "secret": 1}', b'["secret"]', b'{"model": "gpt-4o", "messages": "secret"}',
     ]
-    rows, totals = count(Question(request=True), Lines("f", "jsonl", 1, b"\n".join(lines)))
+    rows, totals = count(CountOptions(request=True), Lines("f", "jsonl", 1, b"\n".join(lines)))
     assert [row["error"] for row in rows] == [
         "invalid_request", "unknown_model", "invalid_request", "wrong_type", "invalid_request",
     ]
@@ -182,7 +182,7 @@ def test_requests_that_cannot_be_counted() -> None:
 
 def test_rows_of_a_table_and_whole_files() -> None:
     rows, totals = count(
-        Question(model="gpt-4o", field="a.b", id_field="id", limit=20),
+        CountOptions(model="gpt-4o", field="a.b", id_field="id", limit=20),
         Values("t", "parquet", 5, [
             {"a": {"b": "안녕"}, "id": 9}, {"a": None}, {"a": {"b": "x" * 21}}, {"a": {"b": 3}},
         ]),
@@ -197,23 +197,23 @@ def test_rows_of_a_table_and_whole_files() -> None:
 
 
 def test_dig() -> None:
-    assert dig({"a": [{"b": None}]}, "a.0.b") is None
+    assert find_at_path({"a": [{"b": None}]}, "a.0.b") is None
     for path in ("a.1", "a.-1", "a.x", "a.0.c", "b", "", "a.9999999999999999999999", "a.٠"):
         with pytest.raises(InvalidRequest):
-            dig({"a": [{"b": None}]}, path)
+            find_at_path({"a": [{"b": None}]}, path)
 
 
 @pytest.mark.parametrize(("question", "error"), [
-    (Question(), InvalidRequest), (Question(model="gpt-4o", tokenizer="gemma3"), InvalidRequest),
-    (Question(tokenizer="gemma3", request=True), InvalidRequest), (Question(model="gtp-4o"), UnknownModel),
-    (Question(tokenizer="nope"), InvalidRequest),
+    (CountOptions(), InvalidRequest), (CountOptions(model="gpt-4o", tokenizer="gemma3"), InvalidRequest),
+    (CountOptions(tokenizer="gemma3", request=True), InvalidRequest), (CountOptions(model="gtp-4o"), UnknownModel),
+    (CountOptions(tokenizer="nope"), InvalidRequest),
 ])
 def test_a_question_without_an_answer_is_refused_before_anything_is_read(
-    question: Question, error: type[Exception]
+    question: CountOptions, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         question.check()
-    Question(request=True).check()
+    CountOptions(request=True).check()
 
 
 def test_damaged_data_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:

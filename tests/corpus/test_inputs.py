@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.corpus.inputs import PACKED, Input, find_inputs, openers
+from service.corpus.inputs import PACKED, Input, find_inputs, get_openers
 
 
 @pytest.fixture
@@ -109,20 +109,20 @@ def test_pipes_and_broken_links_of_a_folder_are_left_out(folder: Path) -> None:
 
 def test_packed_files_are_unpacked(tmp_path: Path) -> None:
     zstd = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
-    assert set(openers()) == set(PACKED)
+    assert set(get_openers()) == set(PACKED)
     for packed, pack in ((".gz", gzip.compress), (".zst", zstd.compress)):
         path = tmp_path / f"a.jsonl{packed}"
         path.write_bytes(pack(b"text"))
         (item,) = find_inputs([str(path)])
         assert (item.form, item.problem) == ("jsonl", None)
         with path.open("rb") as file:
-            assert openers()[packed](file).read() == b"text"
+            assert get_openers()[packed](file).read() == b"text"
 
 
 def test_zst_says_what_it_needs_where_python_cannot_read_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.corpus.inputs.openers", lambda: {".gz": gzip.GzipFile})
+    monkeypatch.setattr("service.corpus.inputs.get_openers", lambda: {".gz": gzip.GzipFile})
     Path("z.jsonl.zst").write_bytes(b"x")
     (item,) = find_inputs(["z.jsonl.zst"])
     assert item.problem == "reading .zst needs pip install 'tallystick[zstd]', or Python 3.14"

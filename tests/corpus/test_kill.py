@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from service.corpus.counting import Question
+from service.corpus.counting import CountOptions
 from service.corpus.inputs import find_inputs
 from service.corpus.run import count_corpus
 from tests.support.live import ROOT
@@ -39,7 +39,7 @@ def dying(call):
 for name in ("fsync", "replace", "unlink", "truncate"):
     setattr(os, name, dying(getattr(os, name)))
 from service.corpus import batches, journal
-batches.CHUNK_BYTES, journal.SHARE = 2000, 0
+batches.CHUNK_BYTES, journal.CHECKPOINT_SHARE = 2000, 0
 from service.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -61,8 +61,8 @@ def make_corpus(folder: Path, records: int) -> list[dict[str, Any]]:
     here = Path.cwd()
     os.chdir(folder)
     try:
-        question = Question(tokenizer="o200k_base", field="text")
-        count_corpus(find_inputs(["in"]), question, Path("undisturbed.jsonl"))
+        options = CountOptions(tokenizer="o200k_base", field="text")
+        count_corpus(find_inputs(["in"]), options, Path("undisturbed.jsonl"))
     finally:
         os.chdir(here)
     return rows_of(folder / "undisturbed.jsonl")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from service.corpus import batches, pool, run
-from service.corpus.counting import Question
+from service.corpus.counting import CountOptions
 from service.corpus.inputs import Input, find_inputs
 from service.corpus.journal import CannotResume, Journal
 from service.corpus.run import Outcome, count_corpus
@@ -23,7 +23,7 @@ from service.counting.counter import Counter
 from service.errors import InvalidRequest
 from service.types import CountRequest
 
-GPT = Question(model="gpt-4o", field="text")
+GPT = CountOptions(model="gpt-4o", field="text")
 
 
 def text_of(number: int) -> str:
@@ -123,7 +123,7 @@ def test_what_is_there_is_never_overwritten(folder: Path) -> None:
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, batches_written: int) -> None:
     """Make the run stop, as Ctrl-C does, once so many batches were written, with a checkpoint after each."""
-    monkeypatch.setattr("service.corpus.journal.SHARE", 0)
+    monkeypatch.setattr("service.corpus.journal.CHECKPOINT_SHARE", 0)
     write, left = Journal.write, [batches_written]
 
     def counted(journal: Journal, *arguments: Any) -> None:
@@ -151,8 +151,8 @@ def test_a_run_that_was_stopped_goes_on(folder: Path, output: str) -> None:
     check(outcome, rows_of(path) if output == "out.jsonl" else pq.read_table(path).to_pylist())
 
 
-CHANGES: dict[str, tuple[Callable[[], object], Question]] = {
-    "options": (lambda: None, Question(model="gpt-4o", field="text", id_field="id")),
+CHANGES: dict[str, tuple[Callable[[], object], CountOptions]] = {
+    "options": (lambda: None, CountOptions(model="gpt-4o", field="text", id_field="id")),
     "inputs": (lambda: os.utime("in/a.jsonl", (1, 1)), GPT),
     "inputs by size": (lambda: Path("in/new.txt").write_text("x"), GPT),
 }
@@ -160,7 +160,7 @@ CHANGES: dict[str, tuple[Callable[[], object], Question]] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_another_job_does_not_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    change, question = CHANGES[what]
+    change, options = CHANGES[what]
     with pytest.MonkeyPatch.context() as patch:
         stop_after(patch, 5)
         with pytest.raises(KeyboardInterrupt):
@@ -168,7 +168,7 @@ def test_another_job_does_not_go_on(folder: Path, monkeypatch: pytest.MonkeyPatc
     before = Path("out.jsonl.part").read_bytes()
     change()
     with pytest.raises(CannotResume, match=rf"another job \({what.split(' ', maxsplit=1)[0]} changed\)"):
-        count_corpus(inputs(), question, Path("out.jsonl"), resume=True)
+        count_corpus(inputs(), options, Path("out.jsonl"), resume=True)
     assert Path("out.jsonl.part").read_bytes() == before
 
 
@@ -223,7 +223,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(folder: Path
             write(journal, rows, *rest)
 
         patch.setattr(Journal, "write", until_full)
-        patch.setattr("service.corpus.journal.SHARE", 1e9)  # no checkpoint tells of that piece
+        patch.setattr("service.corpus.journal.CHECKPOINT_SHARE", 1e9)  # no checkpoint tells of that piece
         with pytest.raises(OSError, match="No space"):
             count_corpus(inputs(), GPT, Path("out.jsonl"))
     check(count_corpus(inputs(), GPT, Path("out.jsonl"), resume=True), rows_of(Path("out.jsonl")))
@@ -251,7 +251,7 @@ def threads_children() -> Iterator[int]:
 
 def test_nothing_is_begun_where_nothing_can_be_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidRequest, match="no such tokenizer"):
-        count_corpus(inputs(), Question(tokenizer="nope", field="text"), Path("out.jsonl"))
+        count_corpus(inputs(), CountOptions(tokenizer="nope", field="text"), Path("out.jsonl"))
     with pytest.raises(InvalidRequest, match=r"must end in \.jsonl or \.parquet"):
         count_corpus(inputs(), GPT, Path("out.csv"))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
@@ -282,7 +282,7 @@ def test_names_mean_the_same_in_every_process(folder: Path, monkeypatch: pytest.
     before = catalog.current()
     try:
         catalog.use(catalog.Catalog(aliases={"my-model": "gpt-4o"}))
-        outcome = count_corpus(inputs(), Question(model="my-model", field="text"), Path("out.jsonl"), workers=2)
+        outcome = count_corpus(inputs(), CountOptions(model="my-model", field="text"), Path("out.jsonl"), workers=2)
     finally:
         catalog.use(before)
     check(outcome, rows_of(Path("out.jsonl")))

@@ -24,7 +24,7 @@ from tests.corpus.test_kill import COMMAND, all_end, children_of, environment, m
 SMALL_STEPS = """
 import sys, time
 from service.corpus import batches, journal, run
-batches.CHUNK_BYTES, journal.SHARE, run.ALONE_BYTES = 4000, 1e9, 0
+batches.CHUNK_BYTES, journal.CHECKPOINT_SHARE, run.ALONE_BYTES = 4000, 1e9, 0
 pause, write = float(sys.argv.pop(1)), journal.Journal.write
 
 def write_slowly(*arguments):
@@ -143,7 +143,7 @@ def test_what_takes_long_to_read_does_not_hold_it_up() -> None:
 
 
 def test_a_second_signal_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stops, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(stops, "SECOND_SIGNAL_SECONDS", 0)
     with Stops() as asked:
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt) as raised:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.corpus.totals import FIRST_FAILURES, MOST_MODELS, OTHERS, Failure, Totals, as_json, from_json
+from service.corpus.totals import FIRST_FAILURES, MAX_MODELS, OTHERS, Failure, Totals, as_json, from_json
 from service.counting.counter import Counter
 from service.types import CountRequest, TokenCount
 from tests.support.texts import unhurried
@@ -63,10 +63,10 @@ def test_what_is_summed() -> None:
 
 def test_totals_are_bounded() -> None:
     totals = Totals()
-    for number in range(MOST_MODELS + 50):
+    for number in range(MAX_MODELS + 50):
         totals.count(f"model-{number}", PRICED, 1)
         totals.fail(f"model-{number}", Failure("f", number, "code", "r"), 1)
-    assert len(totals.by_model) == MOST_MODELS + 1
+    assert len(totals.by_model) == MAX_MODELS + 1
     assert totals.by_model[OTHERS].records == 100
-    assert totals.all.records == 2 * (MOST_MODELS + 50)
+    assert totals.all.records == 2 * (MAX_MODELS + 50)
     assert [failure.row for failure in totals.first] == list(range(FIRST_FAILURES))

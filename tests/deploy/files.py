@@ -1,4 +1,4 @@
-"""What deploy/ says, read as its engines read it."""
+"""Reads the files of deploy/ as the programs do for which they are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = frozenset(f"TALLYSTICK_{name.upper()}" for name in Settings.model_fie
 
 
 def compose(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """docker-compose.yml with its variables filled in: from `environment`, else by their defaults."""
+    """docker-compose.yml with its variables replaced by those of `environment`, or by their defaults."""
     known = environment or {}
 
     def fill(match: re.Match[str]) -> str:
@@ -45,20 +45,20 @@ def service_of(name: str) -> dict[str, Any]:
 
 
 def instructions() -> list[tuple[str, str]]:
-    """Of the Dockerfile: (word, rest), continued lines joined."""
+    """The instructions of the Dockerfile as (word, rest), with continued lines joined."""
     text = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", DOCKERFILE.read_text(), flags=re.M))
     return [(line.split(None, 1)[0], line.split(None, 1)[1].strip()) for line in text.splitlines() if line.strip()]
 
 
 def image_environment() -> dict[str, str]:
-    """What ENV of the last stage says, without PATH."""
+    """The variables that ENV sets in the last stage, without PATH."""
     last = instructions()[_last_stage():]
     pairs = [pair for word, rest in last if word == "ENV" for pair in rest.split()]
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs) if name != "PATH"}
 
 
 def of_image(word: str) -> Any:
-    """What one instruction of the last stage says: JSON where it is (exec form), else its text."""
+    """The argument of an instruction of the last stage: parsed JSON (exec form), or its text."""
     rests = [rest for name, rest in instructions()[_last_stage():] if name == word]
     assert len(rests) == 1, (word, rests)
     return json.loads(rests[0]) if rests[0].startswith("[") else rests[0]
@@ -69,7 +69,7 @@ def _last_stage() -> int:
 
 
 def find(program: str) -> str:
-    """Its path; the marker of the test has seen to its being there."""
+    """The path of a program. The marker of the test makes sure that it is installed."""
     found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
     assert found is not None, program
     return found
@@ -86,12 +86,12 @@ def rules() -> Iterator[dict[str, Any]]:
 
 
 def dashboards() -> dict[str, dict[str, Any]]:
-    """By the names of their files."""
+    """The dashboards by the names of their files."""
     return {file.name: json.loads(file.read_text()) for file in sorted(DEPLOY.glob("grafana/dashboards/*.json"))}
 
 
 def expressions() -> Iterator[tuple[str, str]]:
-    """(where, PromQL) of all rules and panels, Grafana's variables filled in."""
+    """(place, PromQL) of all rules and panels, with Grafana's variables replaced."""
     for rule in rules():
         yield rule.get("alert") or rule["record"], rule["expr"]
     for name, board in dashboards().items():

@@ -1,4 +1,4 @@
-"""As much of PromQL as rules and dashboards need to be held to the metrics there are: names, matchers, groupings."""
+"""A parser for the part of PromQL that rules and dashboards use: names, matchers, groupings."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ FUNCTIONS = frozenset({
     "sum", "max", "min", "count", "avg", "rate", "increase", "abs", "absent", "round", "histogram_quantile",
     "max_over_time", "vector",
 })
-"""Those in use: a name that is called and not here is a slip, or one to be added."""
+"""The functions in use. A function that is not here is a mistake, or has to be added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
     metric: str
     matchers: tuple[tuple[str, str], ...]
-    """(label, value); of an alternation one for each."""
+    """(label, value) of a matcher, one for each alternative."""
 
 
 def grouped_by(expression: str) -> set[str]:
-    """Every label that anything in it is grouped by."""
+    """All labels by which something in the expression is grouped."""
     return {label.strip() for labels in GROUPING.findall(expression) for label in labels.split(",") if label.strip()}
 
 
 def selectors(expression: str) -> Iterator[Selector]:
-    """Every metric in it, with its matchers. Raises ValueError for a function that is not known."""
+    """All metrics in the expression, with their matchers. Raises ValueError for an unknown function."""
     plain = re.sub(r"\[[^\]]*\]", "", GROUPING.sub(" ", expression))
     for name, braces, call in SELECTOR.findall(plain):
         if call:

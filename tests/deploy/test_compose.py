@@ -1,5 +1,5 @@
-"""docker-compose.yml: its schema, that nothing of it is open or root, and that what its shells and Redis are told does
-what it is there for: with real shells and a real Redis, for no engine runs here."""
+"""docker-compose.yml: its schema, that no port is open to others and no container runs as root, and that its shell
+commands and the options of Redis work. They run in real shells and a real Redis; no container engine is needed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_service_has_no_way_out_and_redis_no_way_in_but_it() -> None:
 
 
 def _settings(**more: str) -> Settings:
-    """Of a replica, by the image and compose, with what its shell adds."""
+    """The environment of a replica, from the image and compose, with what its shell adds."""
     environment = service_of("tallystick")["environment"]
     said = {**image_environment(), **environment, "TALLYSTICK_CACHE_SECRET": "x" * 32, **more}
     names = {name: str(value) for name, value in said.items() if name.startswith("TALLYSTICK_")}
@@ -117,7 +117,7 @@ async def test_a_catalog_of_the_operator_s_is_what_a_replica_reads() -> None:
 
 
 def test_another_redis_is_reached_by_what_the_readme_adds() -> None:
-    """Lists and maps of an override are added to those that are there."""
+    """Compose adds the lists and maps of an override file to the existing ones."""
     (block,) = (text for text in re.findall(r"^```yaml\n(.*?)^```$", (DEPLOY / "README.md").read_text(), re.M | re.S))
     (more,) = yaml.safe_load(block)["services"].values()
     networks = compose()["networks"]
@@ -137,7 +137,7 @@ def test_a_replica_starts_with_what_it_is_told() -> None:
 
 @pytest.mark.redis
 async def test_with_keys_in_redis_nobody_is_let_in_without_one(tmp_path: Path) -> None:
-    """Though anonymous callers are allowed: that is said for as long as there are no keys."""
+    """Compose allows anonymous callers, but that only applies as long as there are no keys."""
     with _redis(tmp_path) as redis:
         settings = _settings(TALLYSTICK_KEYS_IN_REDIS="1", TALLYSTICK_REDIS_URL=redis.url)
         assert settings.allow_anonymous
@@ -224,7 +224,7 @@ def _redis_arguments() -> list[str]:
 
 @contextmanager
 def _redis(folder: Path, *more: str) -> Iterator[RedisServer]:
-    """A Redis as compose starts it, but for what `more` says."""
+    """A Redis with the options of compose and those of `more`."""
     server = RedisServer(free_port(), folder, (*_redis_arguments(), *more))
     server.start()
     try:
@@ -241,7 +241,7 @@ def test_its_container_has_room_for_a_copy_of_its_memory() -> None:
 
 @pytest.mark.redis
 def test_full_of_counts_redis_keeps_keys_budgets_and_the_ledger(tmp_path: Path) -> None:
-    """Each kind of key as the service writes it; by far the most are counts, as in life."""
+    """Keys of each kind, as the service writes them. Most of them are counts, as in production."""
     day = 86_400
     with _redis(tmp_path, "--maxmemory", "12mb") as server, server.client(decode_responses=True) as client:
         client.hset("tallystick:keys", mapping={"a" * 12: "{}"})

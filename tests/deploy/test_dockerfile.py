@@ -1,4 +1,4 @@
-"""The image: what builds it is there, what it runs is what the command line takes, and it starts for nobody unasked."""
+"""The image: files that it copies exist, its command is a valid command line, and it refuses to start without keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_hadolint_finds_nothing() -> None:
 
 
 def _copied() -> list[str]:
-    """Paths of the context that are copied into the image."""
+    """Paths of the build context that are copied into the image."""
     copies = [shlex.split(rest) for word, rest in instructions() if word == "COPY" and "--from" not in rest]
     return [path for words in copies for path in words[:-1]]
 

@@ -1,4 +1,4 @@
-"""What `make generate` writes is written, and says what the code says."""
+"""The files that `make generate` writes are up to date."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_setting_is_in_the_example_with_its_default(monkeypatch: pytest.Mo
 
 
 def test_every_setting_that_is_named_is_one() -> None:
-    """In whatever file of deploy/, comments included."""
+    """In all files of deploy/, comments included."""
     files = [path for path in (*DEPLOY.rglob("*"), COMPOSE_FILE) if path.is_file()]
     named = {(path.name, name) for path in files for name in re.findall(r"TALLYSTICK_[A-Z_]*[A-Z]", path.read_text())}
     assert len(named) > 60

@@ -1,4 +1,4 @@
-"""Dashboards as Grafana reads them: told apart, on its grid, and provisioned from where compose mounts them."""
+"""The dashboards: their ids differ, panels fit the grid, and Grafana reads them from where compose mounts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overlays as kubectl builds them: the API's schemas, and what ties them to the image, the settings, each other."""
+"""The overlays as kubectl builds them: they fit the API's schemas, the image, the settings and each other."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ pytestmark = pytest.mark.kubectl
 OVERLAYS = ("single", "cluster")
 
 OF_OPERATORS = "monitoring.coreos.com/v1"
-"""Kinds of the Prometheus Operator: no schema of the API has them."""
+"""Kinds of the Prometheus Operator, which the schemas of the API do not have."""
 
 SECRETS = ("keys.json*", "prometheus.key", "redis.env")
-"""What an operator may have beside them."""
+"""Files that operators may keep beside them."""
 
 README = (DEPLOY / "README.md").read_text()
 
 CASES = pytest.mark.parametrize("overlay", OVERLAYS)
 
 Documents = dict[str, dict[str, Any]]
-"""By kind and name."""
+"""The documents by kind and name."""
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Documents]:
-    """Each overlay, with keys made as deploy/README.md says."""
+    """Each overlay, with keys that are made as deploy/README.md says."""
     deploy = _copied(tmp_path_factory.mktemp("deploy"))
     for overlay in OVERLAYS:
         _make_secrets(deploy / "kubernetes/overlays" / overlay)
@@ -53,7 +53,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Documents]:
 
 
 def _copied(folder: Path) -> Path:
-    """deploy/ as git has it."""
+    """deploy/ as it is in git."""
     deploy = folder / "deploy"
     shutil.copytree(DEPLOY, deploy, ignore=shutil.ignore_patterns(*SECRETS, "catalog.toml"))
     return deploy
@@ -84,7 +84,7 @@ def _build(folder: Path) -> str:
 
 
 def _edit(folder: Path, **more: list[Any]) -> None:
-    """Add to the lists of an overlay's kustomization.yaml."""
+    """Add entries to the lists of an overlay's kustomization.yaml."""
     file = folder / "kustomization.yaml"
     said = yaml.safe_load(file.read_text())
     file.write_text(yaml.safe_dump(said | {name: said.get(name, []) + rows for name, rows in more.items()}))
@@ -138,7 +138,7 @@ def test_both_have_what_a_cluster_needs(built: Mapping[str, Documents]) -> None:
 
 @CASES
 def test_without_keys_nothing_is_built(overlay: str, tmp_path: Path) -> None:
-    """Loudly, on whoever's machine it is, in place of pods that wait or let everybody in."""
+    """kubectl fails with a message, instead of making pods that wait for a secret or let everybody in."""
     done = _kustomize(_copied(tmp_path) / "kubernetes/overlays" / overlay)
     assert done.returncode != 0
     assert "keys.json" in done.stderr
@@ -242,7 +242,7 @@ def test_every_container_gets_all_its_settings(built: Mapping[str, Documents], o
 def test_the_keys_are_readable_and_hold_no_key(
     built: Mapping[str, Documents], overlay: str, tmp_path: Path
 ) -> None:
-    """The mode is the one under which they are mounted: the service refuses files that others may write to."""
+    """With the file mode of the mounted secret. The service refuses a key file that others may write."""
     content = _secret(built[overlay], "tallystick-keys")["keys.json"]
     (volume,) = (volume for volume in _pod(built[overlay])["volumes"] if volume["name"] == "keys")
     file = tmp_path / "keys.json"
@@ -257,7 +257,7 @@ def test_the_keys_are_readable_and_hold_no_key(
 
 @CASES
 def test_a_service_s_links_are_no_settings(built: Mapping[str, Documents], overlay: str) -> None:
-    """TALLYSTICK_PORT=tcp://10.0.0.1:8080, which Kubernetes would set for a Service called tallystick."""
+    """For a Service called tallystick, Kubernetes would set TALLYSTICK_PORT=tcp://10.0.0.1:8080."""
     assert "Service/tallystick" in built[overlay]
     assert _pod(built[overlay])["enableServiceLinks"] is False
 

@@ -1,5 +1,5 @@
-"""Every metric, label and label's value that a rule or panel names is one that a running service shows: else it would
-wait in silence for what never comes."""
+"""A running service has every metric, label and value of a label that a rule or a panel names. A rule with a wrong name
+would never fire, and nobody would notice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADDED = {"job", "instance"}
 """Labels that Prometheus adds."""
 
 SELDOM: Mapping[str, set[str]] = {"tallystick_connections_refused_total": {"reason"}}
-"""Labels of what a test's traffic does not bring about."""
+"""Labels of metrics that the traffic of this test does not cause."""
 
 VALUES: Mapping[tuple[str, str], set[str]] = {
     ("tallystick_requests_total", "status"): set(STATUS_CLASSES),
@@ -44,7 +44,7 @@ VALUES: Mapping[tuple[str, str], set[str]] = {
     ("tallystick:request_seconds:p99_5m", "size"): set(SIZE_CLASSES),
     ("up", "job"): JOBS,
 }
-"""What a label may say, from the code. A matcher that is not here must have been seen."""
+"""The values that a label may have, by the code. The values of other labels must have been seen."""
 
 LONG = "The quick brown fox jumps over the lazy dog, again and again. " * 2_000
 
@@ -63,7 +63,7 @@ def _refused(url: str, body: Any) -> None:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[set[str], set[tuple[str, str]]]]]:
-    """Name of a series -> its labels, and the (label, value) it was seen with, after a bit of everything."""
+    """Name of a metric -> its labels, and the (label, value) pairs that it had after some traffic of all kinds."""
     redis = RedisServer(free_port(), tmp_path_factory.mktemp("redis"), ())
     redis.start()
     catalog = redis.folder / "catalog.toml"
@@ -91,7 +91,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[
 
 
 def _scrape(url: str) -> bytes:
-    """Once counts have been written to Redis, which is done behind."""
+    """Wait until counts are written to Redis, which is done in the background."""
     deadline = time.monotonic() + 60
     while b"tallystick_redis_writes_total{" not in (text := _send(url)) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -116,7 +116,7 @@ def _named(families: list[Metric]) -> dict[str, tuple[set[str], set[tuple[str, s
 
 
 def _recorded() -> dict[str, set[str]]:
-    """Names of recording rules, and the labels that they leave."""
+    """Names of the recording rules, and the labels of their results."""
     return {rule["record"]: grouped_by(rule["expr"]) - {"le"} for rule in rules() if "record" in rule}
 
 
@@ -167,7 +167,7 @@ def test_legends_and_annotations_name_labels_that_are_left(shown: Shown) -> None
 
 
 def _left(expression: str, shown: Shown) -> set[str]:
-    """Labels of the result: what it is grouped by, or all that the metric has where it is not grouped."""
+    """The labels of the result: those by which it is grouped, or all labels of the metric."""
     if grouped_by(expression) or re.match(r"\s*(?:sum|max|count)\s*\(", expression):
         return grouped_by(expression)
     return set().union(*(_labels(selector, shown) for selector in selectors(expression)))
@@ -175,7 +175,7 @@ def _left(expression: str, shown: Shown) -> set[str]:
 
 @pytest.mark.redis
 def test_traffic_brought_about_what_panels_are_of(shown: Shown) -> None:
-    """Else this file would check names alone."""
+    """Without it, this file would only check names."""
     labelled = {name: seen for name, (labels, seen) in shown.items() if labels - ADDED and name != "up"}
     assert {name for name, seen in labelled.items() if not seen} <= set(SELDOM)
     assert ("status", "2xx") in labelled["tallystick_requests_total"]

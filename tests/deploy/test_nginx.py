@@ -1,4 +1,4 @@
-"""The proxy's configuration: as nginx checks it, in step with the settings, and in front of a real replica."""
+"""The configuration of the proxy: nginx accepts it, it fits the settings, and it works in front of a real replica."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIG = (DEPLOY / "nginx/nginx.conf").read_text()
 UPSTREAM = (DEPLOY / "nginx/upstream.conf").read_text()
 
 RESOLVES_SINCE = (1, 27, 3)
-"""Of nginx: names of an upstream looked up again."""
+"""The nginx version that can resolve the names of an upstream again."""
 
 
 def _said(name: str) -> str:
@@ -78,7 +78,7 @@ def test_a_line_of_its_log_has_no_query_and_no_header_but_the_id() -> None:
 
 @pytest.mark.nginx
 def test_nginx_takes_it(tmp_path: Path) -> None:
-    """Word for word where this nginx can look names up again, else with an address in the name's place."""
+    """The configuration as it is or, if this nginx cannot resolve names again, with an address in place of the name."""
     version = subprocess.run([find("nginx"), "-v"], capture_output=True, text=True, check=True).stderr
     (numbers,) = re.findall(r"nginx/(\d+)\.(\d+)\.(\d+)", version)
     if tuple(map(int, numbers)) >= RESOLVES_SINCE:
@@ -94,7 +94,7 @@ def test_nginx_takes_it(tmp_path: Path) -> None:
 
 
 def _ask(url: str, body: bytes | None = None, **headers: str) -> tuple[int, Any, Any]:
-    """Status, headers, JSON."""
+    """Status, headers and JSON of a response."""
     request = urllib.request.Request(url, body, {name.replace("_", "-"): value for name, value in headers.items()})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:

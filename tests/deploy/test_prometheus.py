@@ -1,4 +1,4 @@
-"""Rules and scrape configuration as promtool reads them; every alert has a test in which it fires."""
+"""promtool accepts the rules and the scrape configuration, and each alert has a test in which it fires."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_rules_are_rules() -> None:
 
 @pytest.mark.promtool
 def test_the_configuration_is_one(tmp_path: Path) -> None:
-    """With the rules beside it; the key is written to its place as the container starts."""
+    """The configuration with the rules beside it. The container writes the key to its place when it starts."""
     (tmp_path / "key").touch()
     (tmp_path / "rules").symlink_to(DEPLOY / "prometheus/rules")
     config = tmp_path / "prometheus.yml"
@@ -87,7 +87,7 @@ def test_it_scrapes_what_compose_starts() -> None:
 
 
 def test_without_keys_an_empty_one_is_no_harm(live: LiveServer) -> None:
-    """As Prometheus sends it while there is no PROMETHEUS_KEY."""
+    """The Authorization header that Prometheus sends while there is no PROMETHEUS_KEY."""
     import urllib.request
 
     for job in jobs().values():
@@ -100,7 +100,7 @@ def test_without_keys_an_empty_one_is_no_harm(live: LiveServer) -> None:
 
 @pytest.mark.promtool
 def test_promtool_reads_what_the_service_shows(live: LiveServer) -> None:
-    """Of its advice on names only that which it gives of every exporter's own process metrics is not taken."""
+    """promtool's advice on names is followed, but for the process metrics, which all exporters name like this."""
     import urllib.request
 
     for path in ("/metrics", "/v1/usage?format=prometheus"):

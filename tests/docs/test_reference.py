@@ -10,7 +10,7 @@ from importlib.metadata import version
 import httpx
 import pytest
 
-from scripts.accuracy import MARKS, PAGE
+from scripts.accuracy import MARKERS, PAGE
 from service.settings import Settings
 from tests.docs.pages import ADDRESS, FOR_CONTRIBUTORS, PAGES, TWINS, path
 from tests.support import markdown
@@ -146,7 +146,7 @@ def test_a_client_was_tested_in_the_version_that_the_table_names(name: str) -> N
 
 def test_the_table_of_accuracy_is_where_its_script_writes() -> None:
     text = PAGE.read_text("utf-8")
-    assert [text.count(mark) for mark in MARKS] == [1, 1]
+    assert [text.count(mark) for mark in MARKERS] == [1, 1]
     assert path("docs/accuracy.md") == PAGE
 
 

@@ -132,7 +132,8 @@ def test_a_damaged_form_is_missed_and_the_rest_is_read() -> None:
 
 def test_the_time_of_a_request_ends_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time is up when the first form was drawn: what the library hides inside the second is remembered."""
-    monkeypatch.setattr(pdf_text.ReadingBudget, "is_late", property(lambda budget: budget.text <= MAX_TEXT - len("Hello")))
+    is_late = property(lambda budget: budget.text <= MAX_TEXT - len("Hello"))
+    monkeypatch.setattr(pdf_text.ReadingBudget, "is_late", is_late)
     text, complete = read(page(stream(b"/X Do /X Do /X Do"), form(HELLO)))
     assert (text.count("Hello"), complete) == (1, False)
 

@@ -1,7 +1,7 @@
-"""Run by test_network.py in a network namespace of its own, where there is no way out.
+"""test_network.py runs this in a network namespace that has a loopback interface alone.
 
-Starts the service with nothing but a loopback interface and asks it everything it can do. Prints how many answers
-were right; whatever is not ends in an exception.
+It starts the service, calls all that it can do, and prints how many responses were right. A wrong one raises an
+exception.
 """
 
 from __future__ import annotations
@@ -10,9 +10,13 @@ import fcntl
 import socket
 import struct
 import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import httpx
 
+from scripts.make_api_examples import FILES
 from tests.security.parser_fuzz import targets
 from tests.support.live import running_server
 from tests.support.routes import count_routes
@@ -20,11 +24,11 @@ from tests.support.routes import count_routes
 SIOCSIFFLAGS, UP = 0x8914, 1
 
 ELSEWHERE = ("192.0.2.1", 443)
-"""An address that is nobody's (RFC 5737)."""
+"""An address that nobody has (RFC 5737)."""
 
 
 def bring_up_loopback() -> None:
-    """A new namespace has a loopback interface that is down. Raises AssertionError where there is another one."""
+    """Enable the loopback interface, which is down in a new namespace. Raises AssertionError for another one."""
     assert [name for _, name in socket.if_nameindex() if name not in ("lo", "tunl0", "sit0")] == []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as plain:
         fcntl.ioctl(plain, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", UP))
@@ -41,7 +45,7 @@ def check_that_there_is_no_way_out() -> None:
 
 
 def ask_everything(client: httpx.Client) -> int:
-    """How many answers were right: every example, every rich body, every page."""
+    """How many responses were right, of all examples, rich bodies and pages."""
     answers = 0
     for each in count_routes():
         if "tunedModels" not in each.path:
@@ -70,8 +74,12 @@ def main() -> int:
     if "--namespace" in sys.argv:
         bring_up_loopback()
         check_that_there_is_no_way_out()
-    with running_server() as server, httpx.Client(base_url=server.url, timeout=60) as client:
-        print(ask_everything(client))
+    with tempfile.TemporaryDirectory() as folder:
+        files: dict[str, Any] = {name: Path(folder, name) for name in FILES}
+        for name, file in files.items():
+            file.write_text(FILES[name], encoding="utf-8")
+        with running_server(**files) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+            print(ask_everything(client))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Bodies that use much of what each wire has: what parser_fuzz.py changes, and alone.py asks."""
+"""Bodies that use much of the format of each API. parser_fuzz.py changes them, alone.py sends them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ CHAT: Json = {
 
 
 def native_bodies() -> Iterator[Json]:
-    """The same as requests of the native wire."""
+    """The same requests in bodies of the native API."""
     for dialect, bodies in {**RICH, "chat": (CHAT,)}.items():
         for body in bodies:
             model = body.get("model", "gemini-2.5-flash")

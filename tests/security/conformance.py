@@ -1,6 +1,6 @@
-"""Does the running service do what GET /openapi.json says: schemathesis asks every operation, as several callers.
+"""Does the running service do what GET /openapi.json says? schemathesis calls every operation, as several callers.
 
-`python -m tests.security.conformance --cases 200` is the long run and prints what came of it (`make conformance`);
+`python -m tests.security.conformance --cases 200` (`make conformance`) is the long run and prints the results.
 test_conformance.py is the short one.
 """
 
@@ -32,8 +32,8 @@ positive_data_acceptance.enabled = false
 include-name = "POST /v1/countTokens:batch"
 checks.negative_data_rejection.enabled = false
 """
-"""No schema can say that a model's name must be known, or that two fields exclude each other: what fits the schema may
-still be a 400 that says why. What does not fit must be refused, and that is checked. But an item of a batch that does
+"""A schema cannot say that a model must be known, or that two fields exclude each other. So a body that fits the schema
+may still get a 400. A body that does not fit must be refused, and this is checked. But an item of a batch that does
 not fit fails alone: its error stands in its place, in a 200."""
 
 PHASES = "examples,coverage,fuzzing"
@@ -43,9 +43,9 @@ BUDGETS = '[budgets.team-a]\nlimit_usd = "50"\nper = "day"\n'
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`scope` is that of the key it sends; None where it sends none. `keys`: whether the server asks for one.
+    """A caller. `scope` is that of its key, None when it sends no key. `keys` is whether the server needs one.
 
-    `refused` is the status of every answer, but those of paths that are public or of its scope.
+    `refused` is the status of all responses, except those of paths that are public or of its scope.
     """
 
     name: str
@@ -62,12 +62,12 @@ CALLERS = (
 )
 
 OPEN_TO_ALL = frozenset({"/livez", "/readyz", "/metrics"})
-"""What a caller who is refused may ask: public, or of its scope."""
+"""The paths that a refused caller may use: public ones, and those of its scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a caller's run: operations and cases, answers by class of status, what was wrong."""
+    """The results of a caller: operations and cases, responses by class of status, what was wrong."""
 
     operations: int
     cases: int
@@ -76,8 +76,8 @@ class Outcome:
 
 
 def run(caller: Caller, cases: int, seed: int | None = None, phases: str = PHASES) -> Outcome:
-    """Ask all operations; `cases` is how many random ones each of them gets, beside those made of its schema
-    (`coverage` among the phases)."""
+    """Call all operations. `cases` is how many random cases each of them gets, besides those made from its schema.
+    Those are the phase `coverage`."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with _server(folder, caller) as (server, key, watcher):
@@ -101,7 +101,7 @@ def run(caller: Caller, cases: int, seed: int | None = None, phases: str = PHASE
 
 @contextmanager
 def _server(folder: Path, caller: Caller) -> Iterator[tuple[LiveServer, str | None, dict[str, str]]]:
-    """A server, the key that the caller sends, and the headers of somebody who may look at everything."""
+    """A server, the key of the caller, and the headers of a caller who may see everything."""
     folder.joinpath("budgets.toml").write_text(BUDGETS)
     settings: dict[str, Any] = {"budgets_file": folder / "budgets.toml"}
     keys = {scope: make_key(scope, [scope]) for scope in ("admin", caller.scope or "count")} if caller.keys else {}
@@ -115,7 +115,7 @@ def _server(folder: Path, caller: Caller) -> Iterator[tuple[LiveServer, str | No
 
 
 def _schemathesis(folder: Path, url: str, key: str | None, *more: str) -> dict[str, Any]:
-    """Its report; `more` are arguments. Raises RuntimeError with its own words where it made none."""
+    """The report of schemathesis. `more` are arguments. Raises RuntimeError with its output when it made none."""
     report = folder / "report.json"
     folder.joinpath("schemathesis.toml").write_text(CONFIGURATION)
     command = [
@@ -134,7 +134,7 @@ def _schemathesis(folder: Path, url: str, key: str | None, *more: str) -> dict[s
 
 
 def _failures(report: Mapping[str, Any]) -> Iterator[str]:
-    """What it found wrong, and what it could not ask."""
+    """What it found to be wrong, and what it could not call."""
     if report["failures"] or report["errors"]:
         yield from (json.dumps(failure) for failure in (*report["failures"], *report["errors"]))
         yield report["words"]
@@ -146,12 +146,12 @@ def _failures(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _log_failures(server: LiveServer) -> Iterator[str]:
-    """An exception that was answered is still one."""
+    """The exceptions in the log. One that was answered with a 500 is still an error."""
     yield from (line for line in server.log if '"level":"error"' in line)
 
 
 def _answers(server: LiveServer, watcher: dict[str, str]) -> dict[tuple[str, str], int]:
-    """How many requests were answered, by route and class of status (2xx)."""
+    """The number of requests that were answered, by route and class of status (2xx)."""
     text = httpx.get(f"{server.url}/metrics", headers=watcher).text
     return {
         (sample.labels["route"], sample.labels["status"]): int(sample.value)
@@ -161,7 +161,7 @@ def _answers(server: LiveServer, watcher: dict[str, str]) -> dict[tuple[str, str
 
 
 def main() -> int:
-    """Print a line a caller; 1 where anything was wrong."""
+    """Print a line for each caller. Returns 1 if anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=200, help="random cases for each operation (200)")
     parser.add_argument("--seed", type=int)

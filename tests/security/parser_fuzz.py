@@ -43,12 +43,12 @@ from tests.security.bodies import CHAT, RICH, native_bodies
 from tests.security.conformance import BUDGETS
 
 CANARY = "zq9canary"
-"""In every string that a change writes; no refusal may have it."""
+"""It is in every string that a change writes. No error message may contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An operation, with bodies that it takes."""
+    """An operation, with bodies that it accepts."""
 
     app: FastAPI
     route: KeyedRoute
@@ -78,7 +78,7 @@ class Target:
 
 @cache
 def targets() -> tuple[Target, ...]:
-    """Every operation of the service that takes a body, in an app of its own with a budget."""
+    """All operations of the service that take a body, in an app of their own with a budget."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "budgets.toml")
         file.write_text(BUDGETS)
@@ -135,7 +135,7 @@ def nested(inner: Json, depth: int) -> Json:
 
 
 def places(value: Json) -> list[tuple[Any, Any]]:
-    """Every (container, key) of a body."""
+    """All (container, key) pairs of a body."""
     found: list[tuple[Any, Any]] = []
     stack = [value]
     while stack:
@@ -148,7 +148,7 @@ def places(value: Json) -> list[tuple[Any, Any]]:
 
 
 def change(body: Json, chance: random.Random) -> Json:
-    """The body with one to four changes of what it holds."""
+    """The body with one to four changed values."""
     body = copy.deepcopy(body)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         there = places(body)
@@ -243,7 +243,7 @@ def leads_somewhere(value: Json, field: str) -> bool:
 
 
 def attempt(seed: int) -> tuple[Target, bytes]:
-    """The changed body of a number."""
+    """The changed body for a random number."""
     chance = random.Random(seed)
     target = chance.choice(targets())
     body = change(chance.choice(target.bodies), chance)
@@ -252,7 +252,7 @@ def attempt(seed: int) -> tuple[Target, bytes]:
 
 
 def fuzz(seconds: float, first: int) -> tuple[Counter[str], list[str]]:
-    """How attempts ended until the time was up, and what was found: a line each."""
+    """How the attempts ended until the time was over, and the findings, a line each."""
     ends: Counter[str] = Counter()
     findings: dict[str, str] = {}
     until = time.monotonic() + seconds
@@ -296,7 +296,7 @@ def fuzz_by_coverage(arguments: list[str]) -> None:
 
 
 def main() -> int:
-    """Print how many bodies were tried and how they ended; 1 where something was found."""
+    """Print how many bodies were tried and how they ended. Returns 1 if there were findings."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--first", type=int, default=0, help="number of the first attempt")

@@ -1,4 +1,4 @@
-"""Who may do what: keys, pages of other origins, and what one caller sees of another."""
+"""Access: keys, web pages of other origins, and what one caller can see of another."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_key_file_holds_no_key(tmp_path: Path) -> None:
 
 
 def test_a_refusal_comes_before_a_byte_of_the_body(tmp_path: Path) -> None:
-    """The headers alone are sent, and the answer is there; the server waits for nothing."""
+    """Only the headers are sent, and the response comes: the server does not wait for a body."""
     text, key = make_key("team-a", ["metrics"])
     FileStore(tmp_path / "keys.json").change(lambda keys: keys.update({key.id: key}))
     with running_server(warm="", keys_file=tmp_path / "keys.json", wait=False) as server:
@@ -80,7 +80,7 @@ async def test_a_key_of_the_usual_scopes_sees_nothing_of_others(tmp_path: Path) 
 
 
 async def test_the_scopes_usage_and_budgets_open_those_of_all(tmp_path: Path) -> None:
-    """Not more is promised: whoever has one of them sees every project's."""
+    """This is all that is promised: a key with one of these scopes sees all projects."""
     tmp_path.joinpath("budgets.toml").write_text(BUDGETS)
     door = Door(tmp_path, budgets_file=tmp_path / "budgets.toml")
     counting, watching = door.key("count", name="team-a"), door.key("usage", "budgets", name="team-b")
@@ -94,7 +94,7 @@ async def test_the_scopes_usage_and_budgets_open_those_of_all(tmp_path: Path) ->
 
 
 async def test_a_project_cannot_be_borrowed(tmp_path: Path) -> None:
-    """With keys, what a caller says in a header is not its project."""
+    """When keys are on, the header of a caller does not choose its project."""
     door = Door(tmp_path, projects=("team-a",))
     counting, watching = door.key("count", name="team-b"), door.key("usage")
     async with client_of(door.app) as client:
@@ -120,7 +120,7 @@ def page(site: str, origin: str = "https://evil.example") -> dict[str, str]:
 async def test_without_keys_no_page_makes_its_readers_browser_call(
     settings: dict[str, Any], headers: dict[str, str], status: int
 ) -> None:
-    """A page may send text/plain to an address of its reader's machine without being asked; it could lease budgets."""
+    """A page may send text/plain to its reader's machine without a preflight. It could reserve budgets."""
     async with client_of(make_app(**settings)) as client:
         answer = await client.post("/v1/compare", content=b'{"models": ["gpt-4o"], "text": "a"}', headers=headers)
     assert answer.status_code == status, answer.text

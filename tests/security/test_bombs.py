@@ -1,4 +1,4 @@
-"""Files made to cost more than they weigh: each ends in time, in little memory, and never in an exception."""
+"""Files that are made to need much time or memory. Each ends in time, in little memory, and without an exception."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from service.types import Media
 from tests.media.media_files import pdf_of, png, zipped
 
 SECONDS = 2.0
-"""What these files are allowed, in place of 15; what cannot be stopped in between takes no longer than it once more."""
+"""The time limit of these tests, instead of 15 s. A step that cannot be interrupted takes no longer than this again."""
 
 MEGABYTES = 300
-"""What one file may add to the memory of the process, at its highest."""
+"""How much one file may add to the peak memory of the process."""
 
 CATALOG = b"<< /Type /Catalog /Pages 2 0 R >>"
 PLAIN_FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
@@ -33,7 +33,7 @@ def stream(data: bytes, entries: bytes = b"") -> bytes:
 
 
 def page(content: bytes, *more: bytes, font: bytes = PLAIN_FONT, resources: bytes = b"") -> bytes:
-    """One page: object 3 is its font, 4 the page, 5 its content, `more` are 6 and on."""
+    """A PDF of one page. Object 3 is its font, 4 the page, 5 its content, `more` are 6 and following."""
     tree = b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>"
     fonts = b"/Resources << /Font << /F1 3 0 R >> %b >>" % resources
     return pdf_of([
@@ -43,7 +43,7 @@ def page(content: bytes, *more: bytes, font: bytes = PLAIN_FONT, resources: byte
 
 
 def fonts_that_share_a_table(number: int) -> bytes:
-    """Every font of the page brings 32,769 characters, all of one stream of 60 bytes."""
+    """Each font of the page has 32,769 characters, all from one stream of 60 bytes."""
     table = stream(b"begincmap 1 beginbfrange <0000> <8000> <0041> endbfrange endcmap")
     names = b"".join(b"/F%d %d 0 R " % (i, i + 6) for i in range(number))
     font = b"<< /Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode 5 0 R /DescendantFonts [<< >>] >>"
@@ -55,7 +55,7 @@ def fonts_that_share_a_table(number: int) -> bytes:
 
 
 def nested_forms(depth: int, width: int) -> bytes:
-    """A drawing that draws another `width` times, which draws another as often, and so on."""
+    """A drawing that draws another one `width` times, which does the same, and so on."""
     def form(i: int) -> bytes:
         inner = b"/X%d Do " % (i + 1) * width if i < depth - 1 else SHOW
         more = b"/XObject << /X%d %d 0 R >>" % (i + 1, i + 7)
@@ -71,7 +71,7 @@ def nested_pages(depth: int, width: int) -> bytes:
 
 
 def object_stream(number: int) -> bytes:
-    """All objects in one compressed stream, to be found by its table."""
+    """A PDF with all objects in one compressed stream."""
     places = b"".join(b"%d %d " % (i + 10, i * 5) for i in range(number))
     out = bytearray(b"%PDF-1.5\n")
     offsets = {}
@@ -187,7 +187,7 @@ PDFS: dict[str, Callable[[], bytes]] = {
 
 
 class Cost:
-    """Processor seconds, and what the memory of the process grew at its highest, in a block. Linux tells the peak."""
+    """Processor seconds, and the growth of the peak memory of the process, in a block. Only Linux reports the peak."""
 
     def __enter__(self) -> Cost:
         Path("/proc/self/clear_refs").write_text("5")  # the peak is what there is now

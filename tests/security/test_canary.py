@@ -1,4 +1,4 @@
-"""What was sent is kept nowhere: not in logs, metrics, Redis, files or refusals, whatever it was sent as."""
+"""Nothing that callers send is kept: not in logs, metrics, Redis, files or error messages, wherever it was sent."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.support.redis_server import RedisServer, redis_server
 CANARY = "canary-7f3a91 fled the mine"
 WORD = "canary-7f3a91"
 LONG = f"{CANARY}. " * 4_000
-"""Long enough to be worth Redis's while."""
+"""Long enough to be stored in Redis."""
 
 
 def disguises(text: str) -> dict[str, bytes]:
-    """The text, and what anybody who has the text could find it by."""
+    """The text, and all encodings and hashes of it that can be made without the secret."""
     raw = text.encode()
     digests = {name: hashlib.new(name, raw).digest()[:16] for name in ("sha256", "sha1", "md5", "blake2b")}
     return {
@@ -41,7 +41,7 @@ def disguises(text: str) -> dict[str, bytes]:
 
 
 def questions() -> Iterator[tuple[str, str, Any]]:
-    """(method, path, body) with the canary wherever a caller may put text: bodies good and bad, paths, queries."""
+    """(method, path, body) with the canary wherever a caller can put text: valid and invalid bodies, paths, queries."""
     chat = {"messages": [{"role": "user", "content": LONG}]}
     yield "POST", "/v1/countTokens", {"model": "gpt-4o", "text": LONG}
     yield "POST", "/v1/countTokens", {"model": "gpt-4o", "texts": [LONG, CANARY]}
@@ -88,7 +88,7 @@ HEADERS = {"user-agent": CANARY, "referer": f"https://{WORD}.example/", "x-tally
 
 @contextmanager
 def overheard(server: RedisServer) -> Iterator[list[bytes]]:
-    """Pieces of what anybody tells Redis meanwhile."""
+    """All commands that Redis receives meanwhile."""
     heard: list[bytes] = []
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(b"MONITOR\r\n")
@@ -105,7 +105,7 @@ def overheard(server: RedisServer) -> Iterator[list[bytes]]:
 
 
 def all_of(server: RedisServer) -> bytes:
-    """Every key and value that Redis holds."""
+    """All keys and values in Redis."""
     with redis.Redis.from_url(server.url) as client:
         found: list[bytes] = []
         for key in client.scan_iter(count=1_000):
@@ -153,7 +153,7 @@ def test_nothing_that_was_sent_is_kept_or_told(tmp_path: Path, monkeypatch: pyte
 
 
 def ask_everything(server: LiveServer, key: str) -> tuple[bytes, int]:
-    """All refusals in one, and how many were answered with 200."""
+    """All error responses together, and how many requests got a 200."""
     refusals, counted = [], 0
     with httpx.Client(base_url=server.url, headers={**HEADERS, "x-api-key": key}, timeout=60) as client:
         for method, path, body in questions():

@@ -1,4 +1,4 @@
-"""The service does what its OpenAPI document says, whoever asks: schemathesis, bounded (see conformance.py)."""
+"""The service does what its OpenAPI document says, for every kind of caller. A short run of conformance.py."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.security.conformance import CALLERS, Caller, run
 from tests.support.web import client_of, make_app
 
 CASES = 6
-"""Random cases for each operation, beside those made of its schema."""
+"""Random cases for each operation, besides those made from its schema."""
 
 CASES_REFUSED = 3
-"""For callers who are refused before anything of a request is read: what is made of the schema adds nothing there."""
+"""For callers who are refused before the body is read. Cases made from the schema would add nothing there."""
 
 
 @pytest.mark.parametrize("caller", [caller for caller in CALLERS if caller.scope != "admin"], ids=lambda row: row.name)
@@ -50,7 +50,7 @@ async def test_what_the_document_does_not_allow_is_refused(path: str, body: Any)
 
 @pytest.mark.parametrize("more", [{"contents": None}, {"contents": None, "prompt": None}])
 async def test_null_contents_beside_messages_do_not_make_a_request_of_googles(more: dict[str, Any]) -> None:
-    """It was counted as 0 tokens."""
+    """It was once counted as 0 tokens."""
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello, world!"}]}
     async with client_of(make_app()) as client:
         plain = (await client.post("/utils/token_counter", json=body)).json()

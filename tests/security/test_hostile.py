@@ -1,4 +1,4 @@
-"""No text kills a worker, hangs it or takes quadratic time, whatever the tokenizer."""
+"""No text kills or hangs a worker or takes quadratic time, with any tokenizer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.support.hostile import HOSTILE
 MEGABYTE = 1_000_000
 
 WHOLE_MEGABYTE = {"letters", "combining marks", "base64"}
-"""Words without end. The others are a quarter of that, which a quadratic engine does not survive either."""
+"""Words without end. Other texts are a quarter of this size. That is still too much for a quadratic engine."""
 
 SECONDS_A_MEGABYTE = 12
-"""Processor time that no engine may need: the slowest takes 0.9 s; a quadratic one took minutes before it was cut."""
+"""The limit of processor time. The slowest engine takes 0.9 s; a quadratic one took minutes until it was stopped."""
 
 TWIN_BYTES = {"ctok": 12_000}
-"""How much a slow reference is given (ctok: 0.3 MB/s); others get 100,000 bytes."""
+"""Size of the texts for a slow reference (ctok: 0.3 MB/s). Others get 100,000 bytes."""
 
 SHARES_AN_ENGINE = {"o200k_harmony", "p50k_edit", "gpt2"}
-"""The same ranks and pattern as another name: they differ in special tokens alone."""
+"""Tokenizers with the same ranks and pattern as another one. They differ in special tokens alone."""
 
 
 DISTINCT = [name for name in tokenizer_names() if name not in SHARES_AN_ENGINE]

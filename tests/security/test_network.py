@@ -1,4 +1,4 @@
-"""It reaches out to nobody: not to start, not to count, not where a body names an address."""
+"""The service makes no connections: not at the start, not to count, not when a body names an address."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def told(event, arguments):
             file.write(f"{event} {arguments!r}\\n")
 sys.addaudithook(told)
 """
-"""Put into the server's process as its sitecustomize: whatever reaches out is written down."""
+"""The sitecustomize of the server's process. It writes down every attempt to connect or to resolve a name."""
 
 NO_QUESTION = "socket.getaddrinfo ('127.0.0.1',"
-"""The address that it listens on is looked at; a number is asked of nobody."""
+"""Events to ignore. The address to listen on is resolved, but it is a number, for which no name server is asked."""
 
 NAMESPACE = ("unshare", "--net", "--user", "--map-root-user")
 
 
 def bodies_that_name(url: str) -> Iterator[tuple[str, Any]]:
-    """(path, body): an address in every place where a provider would fetch what is there."""
+    """(path, body): an address in every place from which a provider would fetch something."""
     picture = {"type": "image", "source": {"type": "url", "url": url}}
     document = {"type": "document", "source": {"type": "url", "url": url}}
     part = {"type": "image_url", "image_url": {"url": url}}
@@ -66,7 +66,7 @@ def bodies_that_name(url: str) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def listening() -> Iterator[tuple[int, list[Any]]]:
-    """A port, and who has connected to it."""
+    """A port, and the connections that it got."""
     came: list[Any] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -87,7 +87,7 @@ def listening() -> Iterator[tuple[int, list[Any]]]:
 
 @pytest.fixture
 def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the server's process writes down what reached out; `sitecustomize` is loaded by any Python."""
+    """The file in which the server's process records attempts to connect. Every Python loads `sitecustomize`."""
     tmp_path.joinpath("sitecustomize.py").write_text(GUARD)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("GUARD_FILE", str(tmp_path / "told"))
@@ -96,8 +96,8 @@ def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_does_all_it_can_with_no_way_out(guard: Path) -> None:
-    """In a network namespace that holds a loopback interface and nothing else, from the start on. Where the kernel lets
-    nobody make one (some containers), its own sockets are watched alone."""
+    """From the start on, in a network namespace that has only a loopback interface. If the kernel does not allow
+    one (some containers), only the sockets of the process are watched."""
     may = subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0
     done = subprocess.run(
         [*(NAMESPACE if may else ()), sys.executable, "-m", "tests.security.alone", *(("--namespace",) if may else ())],
@@ -126,12 +126,12 @@ def test_an_address_in_a_body_is_never_asked(guard: Path) -> None:
                     statuses.append(answer.status_code)
         assert statuses.count(200) > 40
         assert len(came) == 1  # ours
-    told = [line for line in guard.read_text().splitlines() if not line.startswith(NO_QUESTION)]
-    assert told == []
+    found = [line for line in guard.read_text().splitlines() if not line.startswith(NO_QUESTION)]
+    assert found == []
 
 
 def test_a_guarded_process_does_tell(guard: Path) -> None:
-    """The twin of the test above: what it looks for is seen where there is any."""
+    """The counterpart of the test above: a connection is noticed when there is one."""
     code = "import socket; socket.getaddrinfo('localhost', 80); socket.socket().connect_ex(('127.0.0.1', 9))"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert guard.read_text().startswith("socket.getaddrinfo")

@@ -1,4 +1,4 @@
-"""No regular expression of ours takes more than time in proportion on any text a caller may send."""
+"""No regular expression of the service takes more than linear time for any text that a caller may send."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from service.errors import InvalidRequest
 LENGTH = 4_000
 
 SECONDS = 0.03
-"""For a search through LENGTH characters, where a quadratic one takes 0.2 s and the slowest of ours 0.005 s."""
+"""The limit for a search through LENGTH characters. A quadratic one takes 0.2 s, the slowest of ours 0.005 s."""
 
 UNITS = (
     "a", " ", "\n", "0", ".", "-", "/", "\\", '"', "=", "AAAA\n", "a1", "-1 ", "/a -", "\u0301", "\u4e2d", "<|", "[0]",
@@ -37,7 +37,7 @@ def modules() -> Iterator[Any]:
 
 
 def patterns() -> dict[str, Any]:
-    """Every compiled pattern that a module holds, itself or in tables, by where it is."""
+    """All compiled patterns of a module, also those in tables, by their place."""
     found: dict[str, Any] = {}
 
     def look(value: Any, name: str, depth: int) -> None:
@@ -72,8 +72,8 @@ SOURCE = "\n".join(file.read_text() for file in Path(service.__path__[0]).rglob(
 
 @cache
 def uses(name: str) -> set[str]:
-    """How the code uses a pattern: match, fullmatch or search (and what searches); match and fullmatch where it is in
-    a table, whose rows are used under other names."""
+    """How the code uses a pattern: match, fullmatch or search (and all functions that search). For a pattern in a
+    table, match and fullmatch, because rows of tables are used under other names."""
     own = re.escape(name.rpartition(".")[2])
     found = set(re.findall(rf"\b{own}\.(match|fullmatch|search|sub|subn|finditer|findall|split)\(", SOURCE))
     if "[" in name or not found:
@@ -82,7 +82,7 @@ def uses(name: str) -> set[str]:
 
 
 def length_for(name: str) -> int:
-    """How long what it is given may be: names of models are cut before any pattern sees them."""
+    """How long a text for the pattern may be. Names of models are shortened before a pattern sees them."""
     return MAX_NAME if name.startswith("service.catalog.") else LENGTH
 
 

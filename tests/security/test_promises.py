@@ -1,4 +1,4 @@
-"""SECURITY.md: every promise has a test, and every test that it names is there. And promises that had none."""
+"""SECURITY.md: every promise has a test, and every test that it names exists. Some promises are tested here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes that no honest client sends: the server and a proxy before it must never see two different requests in them."""
+"""Data that no normal client sends. The server and a proxy in front of it must never read different requests in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROBE = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-"""As Java's client sends it with every request."""
+"""The headers that Java's client sends with every request."""
 
 
 def post(head: bytes, body: bytes = BODY, version: bytes = b"HTTP/1.1") -> bytes:
@@ -84,7 +84,7 @@ REFUSED_AND_CLOSED = {
     "a hundred kilobytes of path": get(b"/" + b"a" * 100_000),
     "all bytes there are": bytes(range(256)) * 10,
 }
-"""Each is one answer, 4xx, and the end of the connection: what follows is never taken for a request."""
+"""Each gets one response, 4xx, and the connection closes: what follows is never read as a request."""
 
 ANSWERED = {
     "chunked": (post(CHUNKED, CHUNKS), [200]),
@@ -127,7 +127,7 @@ ANSWERED = {
         b'{"contents":[{"parts":[{}]}]}  ', [200],
     ),
 }
-"""The statuses of the answers, in order."""
+"""The statuses of the responses, in order."""
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def server() -> Iterator[LiveServer]:
 
 
 def talk(server: LiveServer, data: bytes, answers: int = 1) -> bytes:
-    """All that it answers until it closes, or says nothing more after so many answers."""
+    """All that the server sends until it closes the connection, or until this many responses have come."""
     url = httpx.URL(server.url)
     received = b""
     with socket.create_connection((url.host, url.port), timeout=60) as connection:
@@ -174,7 +174,7 @@ def test_what_is_odd_and_plain_has_its_answers(server: LiveServer, name: str) ->
 
 @pytest.mark.parametrize("framing", [LENGTH, CHUNKED], ids=["length", "chunks"])
 def test_the_body_of_an_offer_is_never_a_request_however_it_comes(server: LiveServer, framing: bytes) -> None:
-    """The parser itself takes such a request to have no body; what came later was once read as the next one."""
+    """The parser itself assumes that such a request has no body. Its body was once read as the next request."""
     url = httpx.URL(server.url)
     body = BODY if framing == LENGTH else CHUNKS
     whole = post(OFFER + framing, body)
@@ -196,7 +196,7 @@ def test_the_body_of_an_offer_is_never_a_request_however_it_comes(server: LiveSe
 
 
 def test_trailers_are_no_headers(server: LiveServer) -> None:
-    """A proxy that takes X-Forwarded-For and keys out of headers leaves trailers as they are."""
+    """A proxy that removes X-Forwarded-For and keys from headers does not remove them from trailers."""
     trailers = b"X-Request-Id: from-a-trailer\r\nOrigin: https://app.example\r\nX-Tallystick-Project: evil\r\n"
     answer = talk(server, post(CHUNKED, CHUNKS[:-2] + trailers + b"\r\n"))
     assert statuses(answer) == [200]
@@ -206,7 +206,7 @@ def test_trailers_are_no_headers(server: LiveServer) -> None:
 
 
 def test_trailers_without_end_fill_no_memory(server: LiveServer) -> None:
-    """A hundred megabytes of them once took a gigabyte."""
+    """A hundred megabytes of trailers once took a gigabyte of memory."""
     before = _memory(server)
     answer = talk(server, post(CHUNKED, CHUNKS[:-2] + b"X-T: 1234567890\r\n" * 2_000_000 + b"\r\n"))
     assert statuses(answer) == [200]

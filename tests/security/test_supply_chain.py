@@ -1,4 +1,4 @@
-"""What the service is made of: locked by hash, listed, licensed so that anybody may run it, and checked offline."""
+"""The components of the service are locked by hash, listed, free to run for anybody, and can be audited offline."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ PERMISSIVE = {
 }
 
 WEAK = {"certifi": "MPL-2.0", "tqdm": "MPL-2.0 AND MIT"}
-"""Come with huggingface-hub and requests. The MPL asks that changes to their files be published; we make none."""
+"""They come with huggingface-hub and requests. The MPL asks to publish changes to their files; we make none."""
 
 
-@pytest.mark.parametrize("name", ["build", "run", "dev"])
+@pytest.mark.parametrize("name", ["build", "run", "dev", "clients"])
 def test_every_package_of_a_lock_has_hashes_and_no_address(name: str) -> None:
     file = ROOT / "requirements" / f"{name}.txt"
     pins = read_lock(file)
@@ -34,6 +34,18 @@ def test_every_package_of_a_lock_has_hashes_and_no_address(name: str) -> None:
     assert all(pin.hashes for pin in pins.values())
     assert "://" not in file.read_text()
     assert "index" not in file.read_text()
+
+
+def test_every_package_of_npm_has_a_hash_and_no_address() -> None:
+    folder = ROOT / "tests" / "clients"
+    rows = json.loads((folder / "package-lock.json").read_text())["packages"]
+    own = rows.pop("")
+    assert rows
+    for name, row in rows.items():
+        assert row["integrity"].startswith("sha512-"), name
+        assert "resolved" not in row, name
+    assert own["devDependencies"] == json.loads((folder / "package.json").read_text())["devDependencies"]
+    assert all(version[0].isdigit() for version in own["devDependencies"].values())
 
 
 def test_they_are_installed_by_their_hashes() -> None:
@@ -53,7 +65,7 @@ def test_a_line_that_is_none_of_a_lock_is_not_overlooked(tmp_path: Path) -> None
 
 def test_every_licence_lets_anybody_run_it() -> None:
     for name in read_lock():
-        licence = sbom.licence_of(name)
+        licence = sbom.find_licence(name)
         if licence is None:  # of another platform: colorama on Windows, httpx2-jsfetch in a browser
             assert read_lock()[name].marker is not None, name
         elif name not in WEAK:
@@ -92,6 +104,11 @@ def test_all_that_runs_is_listed_with_its_hashes() -> None:
     for kernel in kernels:
         digest = hashlib.sha256(kernel.read_bytes()).hexdigest()
         assert rows[kernel.relative_to(ROOT).as_posix()]["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    for name in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        digest = hashlib.sha256((ROOT / "service" / "web_docs" / name).read_bytes()).hexdigest()
+        row = rows[f"service/web_docs/{name}"]
+        assert row["hashes"] == [{"alg": "SHA-256", "content": digest}]
+        assert row["licenses"] == [{"license": {"id": "Apache-2.0"}}]
     shipped = {f"tokenizers_data/{file.name}" for file in (ROOT / "tokenizers_data").glob("*.gz")}
     assert shipped <= rows.keys()
     assert all(rows[name]["licenses"] for name in shipped)
@@ -155,15 +172,15 @@ def test_findings_name_the_advisory_and_what_mends_it(tmp_path: Path, capsys: py
     export = write_export(tmp_path, hit, advisory("some-other", **events(("introduced", "0"))))
     assert audit.main([str(export)]) == 1
     out = capsys.readouterr().out
-    assert f"regex {read_lock()['regex'].version}: GHSA-x It breaks, mended in 9999" in out
+    assert f"regex {read_lock()['regex'].version}: GHSA-x It breaks, fixed in 9999" in out
     assert "2 advisories, 1 findings" in out
 
 
 def test_another_ecosystem_and_a_withdrawn_advisory_are_none(tmp_path: Path) -> None:
     rows = [advisory(ecosystem="npm", **events(("introduced", "0"))),
             {**advisory(**events(("introduced", "0"))), "withdrawn": "2026-01-01T00:00:00Z"}]
-    assert audit.find(PINS, write_export(tmp_path, *rows))[0] == []
-    assert len(audit.find(PINS, write_export(tmp_path, advisory(**events(("introduced", "0")))))[0]) == 1
+    assert audit.find_affected(PINS, write_export(tmp_path, *rows))[0] == []
+    assert len(audit.find_affected(PINS, write_export(tmp_path, advisory(**events(("introduced", "0")))))[0]) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip", None])

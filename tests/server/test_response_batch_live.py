@@ -1,4 +1,4 @@
-"""Answers that leave together at the end of a round, over real connections: whole, in order, and each to its own."""
+"""Responses that are written together, over real connections: complete, in order, and on their own connection."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ import struct
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from uvicorn.server import ServerState
 
-from service.server.http.connection import Connection, ConnectionLimits, make_connection_class
+from service.server.http.connection import Connection
 from service.tokenizers import registry
 from tests.server.test_connections_live import COUNT, connect
 from tests.server.test_workers_live import scrape, until, value
 from tests.support.live import LiveServer, running_server
+from tests.support.served import served
 from tests.support.texts import unhurried
 from tests.support.web import make_app
 
@@ -180,7 +179,7 @@ def test_wherever_a_pipeline_is_cut_it_is_answered_in_order(
 
 
 def test_the_first_of_a_pipeline_and_those_behind_it_are_answered_alike(client: Client) -> None:
-    """The first goes the short way, the others the long one."""
+    """The first takes the fast path, the others do not."""
     client.send(*3 * [count(3, "X-Request-Id: mine\r\n")])
     first, *others = [client.read() for _ in range(3)]
     for other in others:
@@ -234,26 +233,18 @@ def test_a_client_that_reads_late_has_every_answer(server: LiveServer, client: C
 # ---------------------------------------------------------------- one round
 
 
-@asynccontextmanager
-async def served() -> AsyncIterator[tuple[Connection, socket.socket]]:
+Ends = tuple[Connection, socket.socket]
+
+
+@pytest.fixture
+async def ends() -> AsyncIterator[Ends]:
     """A connection that is served in this process, and its other end."""
-    app = make_app(warm=())
     registry.get_tokenizer("o200k_base")
-    limits = ConnectionLimits(10, 60, 60, app.state.services.metrics.record_refused_connection)
-    kind = make_connection_class(limits, app.state.pipeline.try_sync)
-    config = uvicorn.Config(app, http=kind, ws="none", log_config=None, access_log=False)
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    transport, connection = await asyncio.get_running_loop().connect_accepted_socket(
-        lambda: kind(config, ServerState(), {}), ours
-    )
-    with theirs:
-        yield connection, theirs
-        transport.close()
-        await asyncio.sleep(0)
+    async with served(make_app(warm=())) as found:
+        yield found
 
 
-async def locate_tokens(other_end: socket.socket, number: int) -> list[int]:
+async def tokens_of(other_end: socket.socket, number: int) -> list[int]:
     """Of so many answers."""
     received = b""
     async with asyncio.timeout(20):
@@ -264,34 +255,34 @@ async def locate_tokens(other_end: socket.socket, number: int) -> list[int]:
     return [int(tokens) for tokens in re.findall(rb'"input_tokens":(\d+)', received)]
 
 
-async def test_pieces_that_come_in_one_round_are_answered_in_order() -> None:
-    async with served() as (connection, other_end):
-        for piece in (count(1), count(2), count(3) + count(4), count(5)[:30], count(5)[30:], count(6)):
-            connection.data_received(piece)
-        assert await locate_tokens(other_end, 6) == [1, 2, 3, 4, 5, 6]
+async def test_pieces_that_come_in_one_round_are_answered_in_order(ends: Ends) -> None:
+    connection, other_end = ends
+    for piece in (count(1), count(2), count(3) + count(4), count(5)[:30], count(5)[30:], count(6)):
+        connection.data_received(piece)
+    assert await tokens_of(other_end, 6) == [1, 2, 3, 4, 5, 6]
 
 
-async def test_a_connection_is_idle_once_its_answer_is_sent_and_not_before() -> None:
+async def test_a_connection_is_idle_once_its_answer_is_sent_and_not_before(ends: Ends) -> None:
     """One that is idle is closed while the server stops."""
-    async with served() as (connection, other_end):
-        assert connection.is_idle
-        connection.data_received(count(1))
-        assert not connection.is_idle
-        assert connection.deadline == math.inf
-        await asyncio.sleep(0)
-        assert connection.is_idle
-        assert connection.deadline < math.inf
-        assert await locate_tokens(other_end, 1) == [1]
+    connection, other_end = ends
+    assert connection.is_idle
+    connection.data_received(count(1))
+    assert not connection.is_idle
+    assert connection.deadline == math.inf
+    await asyncio.sleep(0)
+    assert connection.is_idle
+    assert connection.deadline < math.inf
+    assert await tokens_of(other_end, 1) == [1]
 
 
-async def test_an_answer_to_nobody_is_let_go() -> None:
-    async with served() as (connection, other_end):
-        connection.data_received(count(1))
-        connection.transport.abort()
-        await asyncio.sleep(0)
-        with suppress(ConnectionResetError):
-            assert await asyncio.get_running_loop().sock_recv(other_end, 65_536) == b""
-        connection.write_pending_response()
+async def test_an_answer_to_nobody_is_let_go(ends: Ends) -> None:
+    connection, other_end = ends
+    connection.data_received(count(1))
+    connection.transport.abort()
+    await asyncio.sleep(0)
+    with suppress(ConnectionResetError):
+        assert await asyncio.get_running_loop().sock_recv(other_end, 65_536) == b""
+    connection.write_pending_response()
 
 
 # ---------------------------------------------------------------- what ends a connection

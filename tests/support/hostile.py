@@ -1,4 +1,4 @@
-"""Texts that have killed, hung or slowed tokenizers, by name; each generator takes the size in UTF-8 bytes."""
+"""Texts that have killed, hung or slowed down tokenizers, by name. Each generator takes a size in UTF-8 bytes."""
 
 from __future__ import annotations
 

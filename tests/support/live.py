@@ -1,4 +1,4 @@
-"""The real server, as a user starts it: a process of its own on a free loopback port."""
+"""The real server, started as a user starts it: in a process of its own, on a free loopback port."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ of the system for each request, which takes 33 ms of a core."""
 
 @dataclass
 class LiveServer:
-    """`process` is the server's, `log_file` holds what it wrote to stderr."""
+    """A running server. `process` is its process; its stderr is written to `log_file`."""
 
     url: str
     process: subprocess.Popen[bytes]
@@ -41,7 +41,7 @@ class LiveServer:
         return self.log_file.read_text().splitlines()
 
     def is_ready(self) -> bool:
-        """Raises RuntimeError where it never will be."""
+        """Raises RuntimeError when it failed and will never be ready."""
         try:
             with urllib.request.urlopen(f"{self.url}/readyz", timeout=60) as answer:
                 return bool(answer.status == 200)
@@ -54,11 +54,11 @@ class LiveServer:
         return False
 
     def story(self) -> str:
-        """What it logged, without the lines of requests."""
+        """Its log without the lines of requests."""
         return "\n".join(line for line in self.log if '"tallystick.request"' not in line)
 
     def stop(self) -> int:
-        """Ask it to stop, by its own process id, and wait; the exit code."""
+        """Stop it with SIGTERM and wait until it has ended. Returns the exit code."""
         if self.process.poll() is None:
             self.process.terminate()
         return self.process.wait(timeout=PATIENCE_SECONDS)
@@ -66,9 +66,9 @@ class LiveServer:
 
 @contextmanager
 def running_server(*, wait: bool = True, **settings: Any) -> Iterator[LiveServer]:
-    """A server that is ready, unless `wait` is off; stopped at the end, with exit code 0 if it did not end before.
+    """A server that is ready, unless `wait` is off. At the end it is stopped; its exit code must be 0.
 
-    `settings` are fields of Settings (warm="o200k_base"); there is no grace at the end unless they say so.
+    `settings` are fields of Settings (warm="o200k_base"). There is no grace period unless they set one.
     """
     settings = {"grace_seconds": 0, **settings}
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TALLYSTICK_")}
@@ -92,7 +92,7 @@ def running_server(*, wait: bool = True, **settings: Any) -> Iterator[LiveServer
 
 
 def _listening(server: LiveServer) -> bool:
-    """Takes the address from the log line that says it; the server picks a free port itself."""
+    """Whether it listens. The server chooses a free port; its address is read from the log."""
     lines = [json.loads(line) for line in server.log if '"listening"' in line and line[-1] == "}"]
     if lines:
         server.url = lines[0]["url"]
@@ -109,7 +109,7 @@ def _wait_for(server: LiveServer, done: Any) -> None:
 
 @contextmanager
 def live_server(**settings: Any) -> Iterator[str]:
-    """The base URL of a server that is ready; stopped at the end."""
+    """The base URL of a server that is ready. It is stopped at the end."""
     with running_server(**settings) as server:
         yield server.url
 

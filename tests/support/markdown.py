@@ -1,4 +1,4 @@
-"""A Markdown file as tests look at it: headings, code, tables, links; enough of the format for this project's files."""
+"""Reads Markdown files for tests: headings, code, tables, links. It knows as much of the format as our files use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GENERATED = re.compile(r"<!-- (\w+): written by .*? -->\n.*?<!-- end of \1 -->\n", re.DOTALL)
-"""What a script writes into a file between two marks."""
+"""A part of a file that a script writes, between two markers."""
 
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced piece of code; `language` is what stands behind the fence."""
+    """A fenced code block. `language` is the word after the opening fence."""
 
     language: str
     content: str
@@ -29,7 +29,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Example:
-    """A command with what it prints; `output` is empty where the page does not show it."""
+    """A command and its output, which is empty when the page does not show it."""
 
     command: str
     output: str
@@ -37,17 +37,17 @@ class Example:
 
 @dataclass(frozen=True)
 class Section:
-    """What stands below one heading, up to the next. `prose` is without code blocks and tables."""
+    """The text below a heading, up to the next one. `prose` is the text without code blocks and tables."""
 
     level: int
     title: str
     prose: str
     rows: tuple[tuple[str, ...], ...]
-    """The rows of its tables, each a tuple of cells; the lines below the headings are left out."""
+    """The rows of its tables, each a tuple of cells, without the lines that separate headings from rows."""
 
 
 def read(path: Path) -> str:
-    """The text of a file, without what scripts have written into it."""
+    """The text of a file without the parts that scripts write."""
     return GENERATED.sub("", path.read_text("utf-8"))
 
 
@@ -61,7 +61,7 @@ def examples(text: str) -> list[Example]:
 
 
 def _examples(content: str) -> Iterator[Example]:
-    """A command begins with `$ `, and goes on while a quotation is open or its line ends with a backslash."""
+    """A command begins with `$ `. It continues while a quotation is open or a line ends with a backslash."""
     lines = content.splitlines(keepends=True)
     while lines:
         command = lines.pop(0).removeprefix("$ ")
@@ -92,34 +92,34 @@ def sections(text: str) -> list[Section]:
 
 
 def rows(text: str) -> list[tuple[str, ...]]:
-    """Of every table in `text`, headings included. A bar that is escaped is no border of a cell."""
+    """The rows of all tables in `text`, headings included. An escaped bar does not end a cell."""
     cells = [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)) for line in _ROW.findall(text)]
     return [row for row in cells if set("".join(row)) != {"-"}]
 
 
 def spans(text: str) -> list[str]:
-    """Code within lines."""
+    """Inline code."""
     return _SPAN.findall(_FENCED.sub("", text))
 
 
 def numbers(text: str) -> list[str]:
-    """Written in digits, outside code."""
+    """Numbers in digits, outside code."""
     return _NUMBER.findall(_SPAN.sub("", _LINK.sub("", text)))
 
 
 def links(text: str) -> list[str]:
-    """Where its links lead, outside code."""
+    """The targets of its links, outside code."""
     return _LINK.findall(_SPAN.sub("", _FENCED.sub("", text)))
 
 
 def items(text: str) -> int:
-    """How many paragraphs and items of lists `text` has."""
+    """The number of paragraphs and list items of `text`."""
     parts = [part for part in re.split(r"\n\s*\n", text) if part.strip()]
     return sum(max(1, len(re.findall("^- ", part, re.MULTILINE))) for part in parts)
 
 
 def anchors(text: str) -> set[str]:
-    """Names under which its headings can be linked to, as GitHub makes them."""
+    """The anchors of its headings, as GitHub makes them."""
     found: dict[str, int] = {}
     names = set()
     for section in sections(text):

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for text: what real requests hold, and what tokenizers trip over."""
+"""Hypothesis strategies for texts of real requests, and for texts that tokenizers get wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FRAGMENTS = (
 )
 
 STEADY = st.characters(codec="utf-8").filter(lambda letter: unicodedata.category(letter) != "Cn")
-"""Characters that this Python's Unicode knows: engines built on other versions agree on them."""
+"""Characters that are assigned in the Unicode version of this Python. Engines with other versions agree on them."""
 
 
 def _joined(pieces: st.SearchStrategy[str], most: int) -> st.SearchStrategy[str]:
@@ -28,8 +28,8 @@ def _joined(pieces: st.SearchStrategy[str], most: int) -> st.SearchStrategy[str]
 REPEATED = st.builds(lambda unit, times: unit * times, st.sampled_from(FRAGMENTS), st.integers(1, 40))
 
 TEXTS = _joined(st.one_of(st.sampled_from(FRAGMENTS), REPEATED, st.text(STEADY, max_size=6)), 12)
-"""Any mixture, with no surrogates."""
+"""Any mixture of these, without surrogates."""
 
 BLANKS = st.text(st.sampled_from(" \t\n\r\u3000\u00a0\u2028"), max_size=60)
 BLANK_TEXTS = _joined(st.one_of(BLANKS, st.sampled_from(("a", "!", "1", "中", "/", "<b>", "\u2581", ">", "</"))), 8)
-"""Mostly white space, in long runs."""
+"""Mostly long stretches of white space."""

@@ -33,7 +33,7 @@ class Operations:
     async def call(self, operation: str, body: Any = None, /, **params: str) -> httpx.Response:
         """The response; `params` are those of path and query."""
         route = self.routes[operation]
-        (method,) = route.methods
+        (method,) = sorted(route.methods or ())
         in_path = re.findall(r"{(\w+)", route.path)
         path = re.sub(r"{(\w+)(:\w+)?}", lambda found: params[found[1]], route.path)
         query = {key: value for key, value in params.items() if key not in in_path}

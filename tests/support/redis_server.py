@@ -1,4 +1,4 @@
-"""A real redis-server of our own for tests, and a proxy in front of it that fails in the ways networks do."""
+"""A real redis-server for tests, and a proxy in front of it that fails in the ways in which networks fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def free_port() -> int:
 
 @dataclass
 class RedisServer:
-    """`process` is ours alone; it keeps nothing on disk."""
+    """A redis-server that only this test uses. It keeps nothing on disk."""
 
     port: int
     folder: Path
@@ -75,7 +75,7 @@ class RedisServer:
                 return False
 
     def stop(self) -> None:
-        """Killed, as by a crash."""
+        """Kill it, as a crash would."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(PATIENCE_SECONDS)
@@ -92,7 +92,7 @@ class RedisServer:
 
 @contextmanager
 def redis_server(*arguments: str) -> Iterator[RedisServer]:
-    """A server that answers, stopped at the end. `arguments` are redis-server's."""
+    """A server that answers. It is stopped at the end. `arguments` are those of redis-server."""
     with tempfile.TemporaryDirectory() as folder:
         server = RedisServer(free_port(), Path(folder), arguments)
         server.start()
@@ -104,7 +104,7 @@ def redis_server(*arguments: str) -> Iterator[RedisServer]:
 
 @contextmanager
 def redis_cluster() -> Iterator[tuple[RedisServer, ...]]:
-    """Three nodes that share the slots."""
+    """Three masters that share the slots."""
     with ExitStack() as stack:
         nodes = tuple(
             stack.enter_context(redis_server("--cluster-enabled", "yes", "--cluster-port", str(free_port())))
@@ -126,7 +126,7 @@ def redis_cluster() -> Iterator[tuple[RedisServer, ...]]:
 
 @contextmanager
 def redis_sentinel() -> Iterator[tuple[RedisServer, int]]:
-    """A master called `counts` and the port of a sentinel that knows it."""
+    """A master called `counts`, and the port of a sentinel that monitors it."""
     with redis_server() as master, tempfile.TemporaryDirectory() as folder:
         port = free_port()
         config = Path(folder, "sentinel.conf")
@@ -151,9 +151,11 @@ Fault = Literal["none", "hang", "delay", "refuse"]
 
 
 class FaultyProxy:
-    """Stands in front of a server on a port of its own; a context manager. `fault` may be changed at any time:
-    `hang` accepts and never answers, `delay` holds every piece of data for `delay_seconds`, `refuse` closes the port
-    and every connection."""
+    """A proxy in front of a server, on a port of its own. It is a context manager.
+
+    `fault` may be changed at any time. `hang` accepts connections and never answers; `delay` delays all data by
+    `delay_seconds`; `refuse` closes the port and all connections.
+    """
 
     def __init__(self, port: int, delay_seconds: float = 0.03) -> None:
         self.port = free_port()
@@ -197,7 +199,7 @@ class FaultyProxy:
             self._run(self._listen())
 
     def cut(self) -> None:
-        """Close every connection once; new ones are welcome."""
+        """Close all connections. New ones are accepted."""
         self._run(self._cut())
 
     def _run(self, work: Any) -> None:

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the fast paths: what the tests compare them with. Written to be read, not to be quick."""
+"""Slow, simple versions of the fast tokenizers, which tests compare with them. They are written to be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GPT2_CUTS = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+
 def merge_neighbours[Part: (str, bytes)](
     parts: list[Part], find_rank: Callable[[Part, Part], int | None]
 ) -> list[Part]:
-    """Merge the two neighbours with the lowest rank, leftmost first, until no two neighbours have one."""
+    """Merge the two neighbours with the lowest rank, the leftmost first, until no two neighbours have a rank."""
     while True:
         ranked = [(rank, at) for at, (left, right) in enumerate(pairwise(parts))
                   if (rank := find_rank(left, right)) is not None]
@@ -33,7 +33,7 @@ def merge_neighbours[Part: (str, bytes)](
 
 
 def encode_by_ranks(text: str, cuts: re.Pattern[str], ranks: dict[bytes, int]) -> list[int]:
-    """tiktoken's scheme: cut by a pattern; a piece that is a token is one; else merge its bytes."""
+    """What tiktoken does: split by a pattern. A piece that is a token stays one; the bytes of others are merged."""
     ids: list[int] = []
     for piece in cuts.findall(text):
         whole = piece.encode()
@@ -63,7 +63,7 @@ def character_class(name: str) -> str:
 
 @cache
 def compile_cuts(pattern: str) -> re.Pattern[str]:
-    r"""A tokenizer's pattern for `re`, which has no \p{L}, and whose \s and $ mean something else."""
+    r"""Compile a tokenizer's pattern for `re`, which has no \p{L}, and in which \s and $ mean something else."""
     blanks = "".join(f"\\U{ord(blank):08x}" for blank in sorted(WHITE_SPACE))
 
     def inside(bracket: str) -> str:
@@ -84,7 +84,7 @@ def compile_cuts(pattern: str) -> re.Pattern[str]:
 
 
 class MergeList:
-    """A tokenizer.json with a BPE model, read the slow way: normalize, cut, merge by the list."""
+    """A slow encoder for a tokenizer.json with a BPE model: normalize, split, merge by the list of merges."""
 
     def __init__(self, content: bytes) -> None:
         rows = json.loads(content)
@@ -103,7 +103,7 @@ class MergeList:
         return ids
 
     def _cut_at_added(self, text: str) -> Iterator[str]:
-        """Leftmost, then longest."""
+        """Split at added tokens: the leftmost, and of these the longest."""
         start = at = 0
         while at < len(text):
             fits = (text[at:at + size] for size in range(min(self.longest, len(text) - at), 0, -1))
@@ -129,7 +129,7 @@ class MergeList:
         return [token for part in parts for token in self._token(part)]
 
     def _token(self, part: str) -> list[int]:
-        """A character that the vocabulary lacks is written in byte tokens."""
+        """The token of a part. A character that is not in the vocabulary becomes byte tokens."""
         if part in self.vocabulary:
             return [self.vocabulary[part]]
         return [self.vocabulary[f"<0x{byte:02X}>"] for byte in part.encode()]

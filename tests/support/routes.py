@@ -1,4 +1,4 @@
-"""The count routes of the API, with the example that the OpenAPI document gives of each."""
+"""The count routes of the API, with their examples in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.api.schemas.examples import get_example
 
 @dataclass(frozen=True)
 class CountRoute:
-    """`path` has an example in the place of each parameter."""
+    """A count route. In `path`, the parameters are replaced by examples."""
 
     name: str
     path: str
@@ -24,7 +24,7 @@ class CountRoute:
 
 
 def count_routes() -> Iterator[CountRoute]:
-    """Every RawRoute, those with several paths once for each."""
+    """All RawRoutes. One with several paths is listed once for each path."""
     for router in ROUTERS:
         for route in router.routes:
             if isinstance(route, RawRoute):

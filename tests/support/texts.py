@@ -1,4 +1,4 @@
-"""Texts that tokenizers trip over, for Hypothesis."""
+"""Hypothesis strategies for texts that tokenizers get wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 unhurried = settings(deadline=None)
-"""The first text of a tokenizer waits for its data."""
+"""Without a deadline: the first text that a tokenizer counts has to wait for its data to be loaded."""
 
 ODD = (
     *"ab '\n\t\r1.\x00\x01\ufffd▁é\u0301\u00a0\u2003“”‘’ﬁ①½",
@@ -17,6 +17,6 @@ ODD = (
 
 
 def odd_texts(max_size: int = 14) -> st.SearchStrategy[str]:
-    """Short texts of odd parts, and any text without lone surrogates."""
+    """Short texts made of ODD, and any other texts without lone surrogates."""
     mixed = st.lists(st.sampled_from(ODD), max_size=max_size).map("".join)
     return st.one_of(mixed, st.text(st.characters(exclude_categories=["Cs"]), max_size=max_size))

@@ -1,4 +1,4 @@
-"""An app in this process behind an HTTP client: for what needs no socket."""
+"""An app in this process, and an HTTP client for it that needs no socket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.settings import Settings
 
 
 def make_app(**settings: Any) -> FastAPI:
-    """An app by the given settings and the defaults, whatever the environment says."""
+    """An app with these settings and the defaults. Environment variables are ignored."""
     defaults = {name: field.get_default(call_default_factory=True) for name, field in Settings.model_fields.items()}
     return create_app(Settings(**(defaults | settings)))
 
@@ -22,7 +22,7 @@ def client_of(app: FastAPI) -> httpx.AsyncClient:
 
 
 def find_dialect(body: Any) -> str:
-    """The dialect that an error is written in, by its body; `none` for what is no error."""
+    """The dialect in which an error is written, from its body. `none` when it is not an error."""
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return "none"

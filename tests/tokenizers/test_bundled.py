@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import unicodedata
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import InvalidRequest
-from service.tokenizers.bundled import BUNDLED, BundledTokenizer, to_nfc
+from service.tokenizers.bundled import BUNDLED, CACHE_CHARS, BundledTokenizer, ChunkCache
+from service.tokenizers.normalizers import to_nfc
 from service.tokenizers.registry import get_tokenizer
 from service.tokenizers.splitting import cut_before_words
 from tests.support.nasty_texts import BLANK_TEXTS, TEXTS
@@ -136,5 +138,28 @@ def test_an_agent_tokens_id_is_outside_the_vocabulary() -> None:
 
 
 @given(TEXTS)
-def test_composition_is_the_standard_librarys_on_steady_characters(text: str) -> None:
+def test_nfc_is_the_standard_librarys_for_characters_that_both_know(text: str) -> None:
     assert to_nfc(text) == unicodedata.normalize("NFC", text)
+
+
+def test_long_words_do_not_pile_up_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.tokenizers.bundled.CACHE_CHARS", 1_600_000)
+    llama = get_tokenizer("llama3")
+    assert isinstance(llama, BundledTokenizer)
+    llama._core.clear_cache()
+    word = "".join(random.Random(7).choices("abcdef", k=100_000))
+    for turn in range(20):
+        llama.count("x" * turn + word)
+    assert 0 < llama._core.cache_len <= 6  # of 20 distinct words of 100,000 letters
+
+
+def test_the_cache_is_emptied_before_it_grows_without_bound() -> None:
+    llama = get_tokenizer("llama3")
+    assert isinstance(llama, BundledTokenizer)
+    cache = ChunkCache(llama._core)
+    llama.count("some distinct words to remember")
+    assert llama._core.cache_len > 0
+    cache.feed(CACHE_CHARS)
+    assert llama._core.cache_len > 0
+    cache.feed(1)
+    assert llama._core.cache_len == 0

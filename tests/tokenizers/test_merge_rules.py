@@ -47,7 +47,7 @@ def test_gemma_takes_added_tokens_out_first_but_no_special_ones() -> None:
     ]
 
 
-def test_leaves_are_bytes_or_characters_or_the_bytes_of_a_strange_one() -> None:
+def test_leaves_are_bytes_or_characters_or_the_bytes_of_an_unknown_character() -> None:
     assert [piece for _, piece in load_rules("o200k_base").leaves(" 토")] == [b" ", b"\xed", b"\x86", b"\xa0"]
     assert [piece for _, piece in load_rules("claude").leaves(" 토")] == [b" ", b"\xed", b"\x86", b"\xa0"]
     assert [piece for _, piece in load_rules("gemma3").leaves(" 토\U0001fae9")] == [

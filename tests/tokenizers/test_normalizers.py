@@ -25,7 +25,7 @@ def spans(text: str, alteration: Normalizer) -> list[tuple[str, int, int]]:
 @pytest.mark.parametrize("name", tokenizer_names())
 @unhurried
 @given(text=odd_texts())
-def test_a_row_says_what_the_tokenizer_does_to_a_text(name: str, text: str) -> None:
+def test_each_normalizer_changes_a_text_as_its_tokenizer_does(name: str, text: str) -> None:
     seen = b"".join(get_tokenizer(name).pieces(text)).decode()
     row = get_normalizer(name)
     said = row.prefix + row.normalize(text) if text else ""
@@ -35,7 +35,7 @@ def test_a_row_says_what_the_tokenizer_does_to_a_text(name: str, text: str) -> N
         assert seen == text
 
 
-def test_characters_that_stay_are_told_one_by_one() -> None:
+def test_unchanged_characters_are_aligned_one_by_one() -> None:
     assert spans("aé가🤖", NFKC) == [("a", 0, 1), ("é", 1, 2), ("가", 2, 3), ("🤖", 3, 4)]
 
 
@@ -49,18 +49,18 @@ def test_what_was_taken_apart_shares_its_origin() -> None:
     assert spans("aﬁb", NFKC) == [("a", 0, 1), ("f", 1, 2), ("i", 1, 2), ("b", 2, 3)]
 
 
-def test_what_vanished_belongs_to_its_neighbour() -> None:
+def test_a_removed_character_belongs_to_its_neighbour() -> None:
     tiled = get_normalizer("claude-v3")
     assert spans("a\r\nb\x01", tiled) == [("a", 0, 2), ("\n", 2, 3), ("b", 3, 5)]
     assert spans("\x01\x02a", tiled) == [("a", 0, 3)]
     assert spans("\x01\x02", tiled) == []
 
 
-def test_a_blank_in_front_comes_from_nowhere() -> None:
+def test_the_blank_in_front_comes_from_no_character() -> None:
     assert spans("a▁", get_normalizer("llama2")) == [(" ", 0, 0), ("a", 0, 1), (" ", 1, 2)]
 
 
-def test_an_unexplained_change_is_told_as_one() -> None:
+def test_an_unexplained_change_is_one_change() -> None:
     found = align("one two three", "one 2 three", Normalizer())
     assert (found.starts.tolist(), found.ends.tolist()) == (
         [0, 1, 2, 3, 4, *range(7, 13)], [1, 2, 3, 4, 7, *range(8, 14)],
@@ -68,7 +68,7 @@ def test_an_unexplained_change_is_told_as_one() -> None:
     assert align("abc", "", Normalizer()).starts.tolist() == []
 
 
-def test_what_vanished_in_front_belongs_to_all_that_changed_together() -> None:
+def test_characters_removed_in_front_belong_to_all_that_changed_together() -> None:
     row = get_normalizer("claude-v3")
     text = "\ue000\xa0\u1161"
     found = align(text, row.normalize(text), row)

@@ -28,14 +28,14 @@ from service.tokenizers.specs import TOKENIZERS, Supply, TokenizerRow
 from tests.tokenizers.test_golden import Skewed
 
 ROWS = {row.name: row for row in TOKENIZERS}
-TILING = ("claude-v3", "claude-v4.7", "claude-v4.8")
+CLAUDE = ("claude-v3", "claude-v4.7", "claude-v4.8")
 
 
 @pytest.mark.parametrize("name", tokenizer_names())
 def test_every_tokenizer_keeps_the_protocol(name: str) -> None:
     tokenizer = get_tokenizer(name)
     assert isinstance(tokenizer, Tokenizer)
-    assert isinstance(tokenizer, VocabularyTokenizer) is (name not in TILING)
+    assert isinstance(tokenizer, VocabularyTokenizer) is (name not in CLAUDE)
     assert tokenizer.name == name
     assert len(tokenizer.fingerprint) >= 8
     assert int(tokenizer.fingerprint, 16) >= 0
@@ -182,7 +182,7 @@ def test_all_data_is_verified() -> None:
     assert all(check.ok for check in verify_data())
 
 
-def test_counting_reaches_for_no_network() -> None:
+def test_counting_uses_no_network() -> None:
     """The guard in conftest.py is on: every test here ran under it."""
     with socket.socket() as outside, pytest.raises(AssertionError, match="tried to reach"):
         outside.connect(("192.0.2.1", 80))

@@ -10,6 +10,7 @@ from service.api.routers import (
     count,
     docs,
     health,
+    merges,
     models,
     playground,
     providers,
@@ -19,6 +20,6 @@ from service.api.routers import (
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
-    count.router, *providers.ROUTERS, cost.router, text.router, tokenize.router, models.router, budgets.router,
-    usage.router, health.router, docs.router, playground.router,
+    count.router, *providers.ROUTERS, cost.router, text.router, tokenize.router, merges.router, models.router,
+    budgets.router, usage.router, health.router, docs.router, playground.router,
 )

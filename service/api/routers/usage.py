@@ -9,6 +9,14 @@ from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 
 from service import catalog
+from service.answers.usage import (
+    check_time,
+    drift_json,
+    read_question,
+    usage_csv,
+    usage_json,
+)
+from service.answers.usage_prometheus import usage_exposition
 from service.api.auth import needs
 from service.api.routing import Context, Shared, StoreRoute
 from service.api.schemas.errors import describe_errors
@@ -20,14 +28,6 @@ from service.api.schemas.usage import (
     UsageBody,
     UsageQuery,
     UsageTakenAnswer,
-)
-from service.api.usage_exposition import usage_exposition
-from service.api.usage_report import (
-    check_time,
-    drift_json,
-    read_question,
-    usage_csv,
-    usage_json,
 )
 from service.dialects import native
 from service.dialects.usage import read_usage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,9 +15,9 @@ from service.api.schemas.base import (
     StoredIn,
     UsageDialect,
 )
-from service.api.schemas.common import Quote
 from service.api.schemas.cost import USAGE, USAGE_DIALECT
-from service.dialects.native_schema import CountBody
+from service.api.schemas.counts import Quote
+from service.dialects.native_schema import CountBody, JsonObject
 from service.dialects.values import MAX_TOKENS, UsdAmount
 
 MAX_LEASE_ID = 100
@@ -88,7 +88,7 @@ class SettleBody(Body):
     amount_usd: UsdAmount | None = Field(None, description="For a budget in US dollars.")
     tokens: int | None = Field(None, ge=0, le=MAX_TOKENS, description="For a budget in tokens.")
     model: str | None = Field(None, description="Whose price list applies to usage.")
-    usage: dict[str, Any] | None = Field(None, description=USAGE)
+    usage: JsonObject | None = Field(None, description=USAGE)
     dialect: UsageDialect | None = Field(None, description=USAGE_DIALECT)
     service_tier: ServiceTierName = "standard"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,9 +15,9 @@ from service.api.schemas.base import (
     UnknownUsd,
     UsageDialect,
 )
-from service.api.schemas.common import CountSummary, MaybeModel, NamedModel, Quote
+from service.api.schemas.counts import CountSummary, MaybeModel, NamedModel, Quote
 from service.api.schemas.errors import ErrorDetail
-from service.dialects.native_schema import CountBody
+from service.dialects.native_schema import CountBody, JsonObject
 from service.dialects.values import MAX_TOKENS, UsdAmount
 from service.pricing.compare import MAX_MODELS
 
@@ -32,7 +32,7 @@ class EstimateBody(Body):
     """Usage to be priced, in disjoint buckets or as a provider returned it."""
 
     model: str = Field(description="A model by any of its names; its host's price list applies.")
-    usage: dict[str, Any] = Field(description=USAGE)
+    usage: JsonObject = Field(description=USAGE)
     dialect: UsageDialect | None = Field(None, description=USAGE_DIALECT)
     service_tier: ServiceTierName = "standard"
     at: str | None = Field(None, description=PRICES_AT)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from service.api.schemas.base import Absent, Answer, Body, Method, ModelMatch, Usd
-from service.api.schemas.common import ErrorBand, UncountedItem, WarningItem
+from service.api.schemas.counts import ErrorBand, UncountedItem, WarningItem
 from service.api.schemas.errors import ErrorAnswer
 from service.dialects.native import MAX_ITEMS
 from service.dialects.native_schema import CountBody

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from service.api.schemas.base import Answer, Method
-from service.api.schemas.common import WarningItem
+from service.api.schemas.counts import WarningItem
 from service.api.schemas.tokenize import (
     BytesHex,
     ForTokenizer,

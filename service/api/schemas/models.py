@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from service.api.schemas.base import Answer, Method, Usd
-from service.api.schemas.common import NamedModel
 from service.api.schemas.count import Feature
+from service.api.schemas.counts import NamedModel
 from service.errors import InvalidRequest
 
 MAX_MODELS = 500

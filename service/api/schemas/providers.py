@@ -13,9 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
 from service.api.schemas.base import Absent, Answer
-from service.dialects.native_schema import describe_defaults
-
-JsonObject = dict[str, Any]
+from service.dialects.native_schema import JsonObject, describe_defaults
 
 Objects = list[JsonObject] | JsonObject
 """One object stands for a list of one."""

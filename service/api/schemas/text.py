@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, RootModel
 
@@ -10,8 +10,8 @@ from service.api.schemas.base import (
     Answer,
     Body,
 )
-from service.api.schemas.common import CountSummary, MaybeModel, NamedModel
-from service.dialects.native_schema import MODEL, TOKENIZER
+from service.api.schemas.counts import CountSummary, MaybeModel, NamedModel
+from service.dialects.native_schema import MODEL, TOKENIZER, JsonObject, Platform
 from service.dialects.values import MAX_TOKENS
 
 # ---------------------------------------------------------------- POST /v1/truncate
@@ -23,9 +23,9 @@ class TruncateBody(Body):
     model: str | None = Field(None, description=MODEL)
     tokenizer: str | None = Field(None, description=TOKENIZER)
     text: str | None = None
-    request: dict[str, Any] | None = Field(None, description="A whole request: its oldest turns are dropped.")
+    request: JsonObject | None = Field(None, description="A whole request: its oldest turns are dropped.")
     dialect: str | None = Field(None, description="What request is written in, as in countTokens.")
-    platform: Literal["gemini-api", "vertex"] | None = Field(None, description="As in countTokens.")
+    platform: Platform | None = Field(None, description="As in countTokens.")
     max_tokens: int = Field(ge=1, le=MAX_TOKENS)
     cut_from: Literal["end", "start", "middle"] = Field("end", description="Where text is taken away.")
     marker: str = Field("", max_length=1000, description="Stands where text was taken away; counted in.")
@@ -47,7 +47,7 @@ class TruncatedText(_CutFor):
 
 
 class _TruncatedRequest(NamedModel):
-    request: dict[str, Any] = Field(description="The request without the messages that were dropped.")
+    request: JsonObject = Field(description="The request without the messages that were dropped.")
     tokens: int = Field(description="Of the request that is left.")
     truncated: bool
     dropped: list[str] = Field(description="The paths of the messages that were dropped.")

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from service.api.schemas.base import Answer, Body, Method, ModelMatch
-from service.api.schemas.common import ErrorBand, WarningItem
-from service.dialects.native_schema import MODEL, TOKENIZER
+from service.api.schemas.counts import ErrorBand, WarningItem
+from service.dialects.native_schema import MODEL, TOKENIZER, Engine, SpecialTokens
 
 MAX_TEXT = 1 << 20
 """Characters of a text of /v1/tokenize: what Python takes a second for, six at worst (Claude's, combining marks)."""
@@ -87,8 +87,8 @@ class TokenizeBody(Target):
         "code_point", description="What places in the text are counted in; JavaScript's strings count utf16."
     )
     form: Literal["tokens", "columns"] = Field("tokens", description="An object a token, or arrays for many.")
-    special_tokens: Literal["text", "parse"] = Field("text", description="As in /v1/countTokens.")
-    engine: Literal["auto", "reference", "fast"] = Field("auto", description="Which implementation answers.")
+    special_tokens: SpecialTokens = Field("text", description="As in /v1/countTokens.")
+    engine: Engine = Field("auto", description="Which implementation answers.")
 
 
 class ColumnException(Answer):

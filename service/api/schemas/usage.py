@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,7 +17,7 @@ from service.api.schemas.base import (
     UsageDialect,
 )
 from service.api.schemas.cost import USAGE, USAGE_DIALECT
-from service.dialects.native_schema import CountBody
+from service.dialects.native_schema import CountBody, JsonObject
 
 MAX_BILLED_TOKENS = 10**12
 """Of one call: more is a mistake, and sums of the ledger must fit into 64 bits."""
@@ -31,7 +31,7 @@ class UsageBody(CountBody):
     That is a number, or the request to be counted now (request, text or texts, as in countTokens).
     """
 
-    usage: dict[str, Any] = Field(description=USAGE)
+    usage: JsonObject = Field(description=USAGE)
     usage_dialect: UsageDialect | None = Field(None, description=USAGE_DIALECT)
     counted_tokens: int | None = Field(
         None, ge=0, le=MAX_BILLED_TOKENS, description="Input tokens counted before the call."

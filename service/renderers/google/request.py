@@ -8,7 +8,7 @@ Nothing is fetched and no token is counted here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from service.families.google import GooglePlatforms, GoogleRules, Style
 from service.renderers.base import RenderingBuilder
 from service.renderers.google import declaration, python_stub, strings, thoughts, words
 from service.renderers.google.media import MediaBiller
+from service.renderers.google.prompt import iterate_files, iterate_messages, make_contents, make_response
 from service.renderers.google.schema import Fragment, ReferenceLimit
 from service.types import (
     Document,
@@ -83,7 +84,7 @@ class _Renderer:
         self.template = _TEMPLATES[rules.style]
         self.out = RenderingBuilder(rules.name)
         resolution = prompt.options.get("media_resolution")
-        files = (media for message in _all_messages(prompt) for media in _files(message.parts))
+        files = (media for message in iterate_messages(prompt) for media in iterate_files(message.parts))
         self.media = MediaBiller(rules.media, resolution if isinstance(resolution, str) else "", files)
         self.names: dict[str, str] = {}
         self.limit = ReferenceLimit()
@@ -91,7 +92,7 @@ class _Renderer:
     def render(self) -> Rendering:
         prompt = self.prompt
         self._system()
-        for message in _contents(prompt.messages, native=self.native):
+        for message in make_contents(prompt.messages, native=self.native):
             self._content(message, "messages")
         for tool in prompt.tools:
             self._tool(tool)
@@ -200,7 +201,7 @@ class _Renderer:
 
     def _result(self, part: ToolResult, section: Section) -> None:
         name = part.name or self.names.get(part.call_id, "")
-        value = part.value if self.native else _answer(part)
+        value = part.value if self.native else make_response(part)
         if part.hosted:
             self._hosted(part.path, part.hosted, name, value, section)
         else:
@@ -257,46 +258,5 @@ _COSTLY = frozenset({"computerUse"})
 """Hosted tools whose own declarations are in the prompt, on every generation."""
 
 
-def _answer(part: ToolResult) -> Json:
-    """What a function answered, in the form that Google documents: `{"output": text}` for a result of another dialect.
-    """
-    if part.value is not None:
-        return part.value if isinstance(part.value, Mapping) else {"output": part.value}
-    text = "\n".join([inner.text for inner in part.parts if isinstance(inner, Text)])
-    return {"error" if part.is_error else "output": text}
-
-
 def _compact(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
-
-
-def _all_messages(prompt: Prompt) -> Iterator[Message]:
-    yield Message("system", prompt.system)
-    yield from prompt.messages
-
-
-def _files(parts: Iterable[Part]) -> Iterator[Media]:
-    """Every file in the parts, also those inside results and documents."""
-    for part in parts:
-        if isinstance(part, Media):
-            yield part
-        elif isinstance(part, (ToolResult, Document)):
-            yield from _files(part.parts)
-
-
-def _contents(messages: tuple[Message, ...], *, native: bool) -> Iterator[Message]:
-    """The messages without system messages. The results of one turn, which OpenAI sends one by one, become one message.
-    """
-    answers: list[Part] = []
-    for message in messages:
-        if message.role in ("system", "developer"):
-            continue
-        if message.role == "tool" and not native:
-            answers += message.parts
-            continue
-        if answers:
-            yield Message("tool", tuple(answers))
-            answers.clear()
-        yield message
-    if answers:
-        yield Message("tool", tuple(answers))

@@ -1,13 +1,11 @@
-/* Counts the tokens of a UTF-8 text by byte-pair merges, word by word, and remembers words.
+/* Counts the tokens of a UTF-8 text, or finds their ids, by byte-pair merges, word by word; remembers words.
  *
  * Freestanding C for wasm32: no library, no allocation, no recursion, no floating point. The host writes the tables and
  * the text into linear memory and calls. Rebuilt by scripts/build_kernel.sh; the built kernel.wasm is committed.
  * The package's docstring explains why a text may be counted word by word.
  */
 #include "characters.h"
-#include "normalising.h"
-
-#define ASK 0xFFFFFFFEu /* a text that the host must normalise */
+#include "normalizing.h"
 
 extern u8 __heap_base;
 
@@ -19,68 +17,59 @@ EXPORT("setup") void setup(const struct tables *given) {
     unfold();
 }
 
-/* As far as NFKC leaves the text alone as it is, the rest changed; returns 0 where the host must change it. */
-static int count_by_pattern(int last, u8 *free) {
+/* As far as NFKC leaves the text alone it is counted as it is, then the rest as NFKC makes it. */
+static void count_by_pattern(int last, u8 *free) {
     u32 i = 0;
     while (i < size) {
         met_change = ran_out = 0;
         u32 end = end_of_unit(i);
-        if (ran_out && !last) break;
         if (met_change) {
-            if (!normalise(i, free)) return 0;
+            normalize(i, free);
             set_certain(last);
+            if (certain > settled && !last) certain = settled;
             i = consumed = 0;
         } else {
+            if (ran_out && !last) break;
             if (!add(i, end)) break;
             i = end;
         }
     }
-    return 1;
 }
 
-/* What follows the counted units of a block: where it lies, how many bytes it has; and where their ids are. */
+/* What follows the counted units of a block: where it lies and its bytes; and where the ids of the units are. */
 static u32 rest[3];
 
 EXPORT("rest_at") u32 rest_at(void) { return (u32)rest; }
 
+/* Bytes behind a block that are overwritten, for each of its own: what NFKC makes of it, and twice the code points of a
+ * stretch. */
+static u32 room_for_each_byte(void) { return tables.scheme == GPT2 ? MAX_GROWTH + 8 : 0; }
+
 /* Tokens of the units of a block that certainly end in it; of all of it if `length_and_last` says that it is the last.
- * NONE where one is too long, ASK where `normal` is not set and the text must be normalised by the host. */
-static u32 count_units(u8 *given, u32 length_and_last, int normal) {
+ * NONE where a unit cannot be merged in windows. */
+static u32 count_units(u8 *given, u32 length_and_last) {
     int last = length_and_last >> 31;
     text = given;
     size = length_and_last & 0x7FFFFFFF;
     given[size] = STOP;
     set_certain(last);
-    total = consumed = 0;
-    is_normal = normal;
+    total = consumed = is_normal = 0;
     if (tables.scheme == BETWEEN_CHARACTERS) count_between_characters();
-    else if (!count_by_pattern(last, given + size + LOOK_AHEAD)) return ASK;
+    else count_by_pattern(last, given + size + LOOK_AHEAD);
     rest[0] = (u32)text + consumed;
     rest[1] = size - consumed;
     return total;
 }
 
-/* The memory behind the block is overwritten: three times its length. */
 EXPORT("count") u32 count(u8 *given, u32 length_and_last) {
     next_id = 0;
-    return count_units(given, length_and_last, 0);
+    return count_units(given, length_and_last);
 }
 
-EXPORT("count_normal") u32 count_normal(u8 *given, u32 length_and_last) {
-    next_id = 0;
-    return count_units(given, length_and_last, 1);
-}
-
-/* The same, but behind that memory the ids are written: up to twelve times the length of the block. */
-static u32 encode_units(u8 *given, u32 length_and_last, int normal) {
-    u32 end = (u32)given + 4 * (length_and_last & 0x7FFFFFFF) + 3 * LOOK_AHEAD;
-    rest[2] = (end + 7) & ~7u;
+/* The same; the ids are written behind the room that is overwritten, at most one for each byte of the normal text. */
+EXPORT("encode") u32 encode(u8 *given, u32 length_and_last) {
+    u32 length = length_and_last & 0x7FFFFFFF;
+    rest[2] = ((u32)given + (1 + room_for_each_byte()) * length + 8 * LOOK_AHEAD) & ~7u;
     next_id = (u32 *)rest[2];
-    return count_units(given, length_and_last, normal);
-}
-
-EXPORT("encode") u32 encode(u8 *given, u32 length_and_last) { return encode_units(given, length_and_last, 0); }
-
-EXPORT("encode_normal") u32 encode_normal(u8 *given, u32 length_and_last) {
-    return encode_units(given, length_and_last, 1);
+    return count_units(given, length_and_last);
 }

@@ -1,8 +1,8 @@
 #pragma once
-/* Tokens of a word, merged when it is met for the first time. */
+/* Remembers the tokens of words, so that a word is merged when it comes for the first time only. */
 #include "merging.h"
 
-/* Words met lately. Most are short: 14 bytes filled up with zeros, the length, the tokens; a set of four of them is a
+/* Recent words. Most are short: 14 bytes filled up with zeros, the length, the tokens; a set of four of them is a
  * line of the processor's cache. */
 #define SETS 16384
 #define LONGEST_SHORT 14
@@ -33,7 +33,7 @@ static u32 tokens_of_short(const u8 *word, u32 length) {
         if (set[i] == low && set[i + 1] << 8 == high << 8) return found_at(set, i);
     }
     u32 tokens = merge_word(word, length);
-    for (u32 i = 7; i > 1; i--) set[i] = set[i - 2]; /* the last one leaves */
+    for (u32 i = 7; i > 1; i--) set[i] = set[i - 2]; /* the last one is dropped */
     set[0] = low;
     set[1] = high | (u64)tokens << 56;
     return tokens;
@@ -56,7 +56,7 @@ static u32 tokens_of_long(const u8 *word, u32 length) {
     return tokens;
 }
 
-/* Tokens of a word; NONE where it is too long. Bytes behind the text may be read, but do not matter. */
+/* Tokens of a word; NONE where it cannot be merged. Bytes behind the text may be read, but do not matter. */
 static u32 tokens_of(const u8 *word, u32 length) {
     if (next_id) return merge_word(word, length);
     if (length <= LONGEST_SHORT) return tokens_of_short(word, length);

@@ -2,17 +2,18 @@
 /* Byte-pair merging of one word. */
 #include "ranks.h"
 
-/* A word as a chain of symbols; `ranks` is of a symbol with the next. Words of more symbols are the host's. */
-#define LONGEST_WORD 65536
-static u32 ids[LONGEST_WORD]; /* by ranks: where each symbol begins in the word */
-static u32 ranks[LONGEST_WORD];
-static u32 nexts[LONGEST_WORD];
-static u32 befores[LONGEST_WORD];
+/* A word as a chain of symbols; `ranks` is of a symbol with the next. A word of more symbols is merged in windows. */
+#define MAX_SYMBOLS 65536
+#define OVERLAP 8192 /* symbols at the end of a window that the next window merges again */
+static u32 ids[MAX_SYMBOLS]; /* by ranks: where each symbol begins in the word */
+static u32 ranks[MAX_SYMBOLS];
+static u32 nexts[MAX_SYMBOLS];
+static u32 befores[MAX_SYMBOLS];
 static const u8 *merged; /* the word */
 static u32 merged_size;
 
 /* A heap of rank << 32 | place. An entry whose rank is no longer that of its place is stale. */
-static u64 heap[3 * LONGEST_WORD];
+static u64 heap[3 * MAX_SYMBOLS];
 static u32 waiting;
 
 static void wait(u32 rank, u32 place) {
@@ -104,32 +105,40 @@ static u32 merge_row(u32 count) {
 }
 
 static u32 find_character(u32 code_point) {
-    u32 low = 0, high = tables.character_count;
-    while (low < high) {
-        u32 middle = (low + high) / 2;
-        if (tables.characters[middle] < code_point) low = middle + 1;
-        else high = middle;
-    }
-    if (low == tables.character_count || tables.characters[low] != code_point) return NONE;
-    return tables.characters[tables.character_count + low];
+    u32 place = find_sorted(tables.characters, tables.character_count, code_point);
+    return place == NONE ? NONE : tables.characters[tables.character_count + place];
 }
 
-/* Writes the symbols that merging starts from into `ids`; returns their number, NONE for too many. */
-static u32 spell(const u8 *word, u32 length) {
-    u32 count = 0;
-    for (u32 i = 0, bytes; i < length; i += bytes) {
-        if (count + 4 > LONGEST_WORD) return NONE;
-        u32 id = NONE;
-        bytes = 1;
-        if (is_by_ranks()) {
-            ids[count++] = i;
-            continue;
-        }
-        if (tables.scheme == BETWEEN_CHARACTERS) id = find_character(read_character(word + i, &bytes));
-        if (id != NONE) ids[count++] = id;
+/* Bytes of the character at `word`, which is one symbol or, where it is no token, one symbol for each byte. */
+static u32 spell_character(const u8 *word, u32 *id) {
+    u32 bytes = 1;
+    *id = NONE;
+    if (tables.scheme == BETWEEN_CHARACTERS) *id = find_character(read_character(word, &bytes));
+    return bytes;
+}
+
+/* Writes the symbols that merging starts from into `ids`, as many whole characters as have room; returns their number.
+ * `spelled` are the bytes that they stand for. */
+static u32 spell(const u8 *word, u32 length, u32 *spelled) {
+    u32 count = 0, i = 0;
+    for (u32 bytes, id; i < length && count + 4 <= MAX_SYMBOLS; i += bytes) {
+        bytes = spell_character(word + i, &id);
+        if (is_by_ranks()) ids[count++] = i;
+        else if (id != NONE) ids[count++] = id;
         else for (u32 j = 0; j < bytes; j++) ids[count++] = tables.byte_ids[word[i + j]];
     }
+    *spelled = i;
     return count;
+}
+
+/* Bytes of the first `count` symbols of a word. */
+static u32 bytes_of_symbols(const u8 *word, u32 count) {
+    u32 i = 0;
+    for (u32 made = 0, bytes, id; made < count; i += bytes) {
+        bytes = spell_character(word + i, &id);
+        made += id == NONE ? bytes : 1;
+    }
+    return i;
 }
 
 /* Where the next id goes; 0 while tokens are only counted. */
@@ -139,22 +148,67 @@ static void write_id(u32 place, u32 after) {
     *next_id++ = is_by_ranks() ? rank_of_both(place, after, after) : ids[place];
 }
 
-static u32 merge_word(const u8 *word, u32 length) {
+/* Keeps the tokens of the merged chain up to `end`, the first token that begins in its last `OVERLAP` symbols. Writes
+ * their ids; returns their number. */
+static u32 keep_up_to_overlap(u32 count, u32 *end) {
+    u32 kept = 0, i = 0;
+    for (; i < count - OVERLAP; i = nexts[i]) {
+        if (next_id) write_id(i, nexts[i]);
+        kept++;
+    }
+    *end = i;
+    return kept;
+}
+
+/* Merges the first symbols of a word. */
+static u32 merge_window(const u8 *word, u32 length, u32 *count, u32 *spelled) {
     merged = word;
-    merged_size = length;
+    *count = spell(word, length, spelled);
+    merged_size = *spelled;
+    return merge_chain(*count);
+}
+
+static void write_chain(void) {
+    for (u32 i = 0; i != NONE; i = nexts[i]) write_id(i, nexts[i]);
+}
+
+/* Tokens of a word of more than MAX_SYMBOLS symbols, in windows that overlap. The next window begins with a token of
+ * this one, and must make the same token of it: then the two rows of tokens may be joined there (the package's docstring
+ * says why). NONE where it makes another token. */
+static u32 merge_long_word(const u8 *word, u32 length) {
+    u32 tokens = 0, shared = 0; /* symbols of the token that the next window must begin with */
+    for (u32 at = 0;;) {
+        u32 count, spelled, end;
+        u32 left = merge_window(word + at, length - at, &count, &spelled);
+        u32 first = nexts[0] == NONE ? count : nexts[0];
+        if (shared && first != shared) return NONE;
+        if (at + spelled == length) {
+            if (next_id) write_chain();
+            return tokens + left;
+        }
+        tokens += keep_up_to_overlap(count, &end);
+        shared = nexts[end] - end;
+        at += is_by_ranks() ? ids[end] : bytes_of_symbols(word + at, end);
+    }
+}
+
+static u32 merge_word(const u8 *word, u32 length) {
     u32 whole = is_by_ranks() ? rank_of_token(word, length) : NONE;
     if (whole != NONE) { /* even one that no merging makes */
         if (next_id) *next_id++ = whole;
         return 1;
     }
-    u32 count = spell(word, length);
-    if (count == NONE) return NONE;
-    int is_row = count <= SHORT_WORD;
-    u32 left = is_row ? merge_row(count) : merge_chain(count);
-    if (next_id && is_row) {
-        for (u32 i = 0; i < left; i++) write_id(i, i + 1 < left ? i + 1 : NONE);
-    } else if (next_id) {
-        for (u32 i = 0; i != NONE; i = nexts[i]) write_id(i, nexts[i]);
+    if (length > MAX_SYMBOLS - 4) return merge_long_word(word, length);
+    u32 spelled;
+    merged = word;
+    merged_size = length;
+    u32 count = spell(word, length, &spelled);
+    if (count > SHORT_WORD) {
+        u32 left = merge_chain(count);
+        if (next_id) write_chain();
+        return left;
     }
+    u32 left = merge_row(count);
+    for (u32 i = 0; next_id && i < left; i++) write_id(i, i + 1 < left ? i + 1 : NONE);
     return left;
 }

@@ -62,7 +62,11 @@ static u32 end_of_gpt2_blanks(u32 i) {
 static u32 end_of_gpt2_unit(u32 i) {
     u32 bytes;
     u32 suffix = text[i] == '\'' ? suffix_at(i) : 0;
-    if (suffix) return i + 1 + suffix;
+    if (suffix) {
+        i += 1 + suffix;
+        if (i < size) kind_at(i, &bytes); /* a mark there may change the suffix */
+        return i;
+    }
     u32 kind = kind_at(i, &bytes);
     if (text[i] == ' ' && i + 1 < size && kind_at(i + 1, &bytes) != SPACE) kind = kind_at(++i, &bytes);
     if (kind == SPACE) return end_of_gpt2_blanks(i);

@@ -35,15 +35,21 @@ struct tables {
     const u32 *added_ids;  /* of those; then of runs of newlines, tabs, U+2581 of 0, 1, 2, ... LONGEST_BLANK */
     const u16 *kind_pages; /* of a pattern: kinds[kind_pages[code point / 64] * 64 + code point % 64] */
     const u8 *kinds;
-    const u32 *changes;    /* the code points of kind CHANGES, in order; then where their bytes begin, and all end */
-    u32 change_count;
-    const u8 *change_bytes;
+    const u32 *composed;   /* for NFKC: the code points that NFKD takes apart, in order; then where in `decomposed`
+                              their bytes begin, and all end */
+    u32 composed_count;
+    const u8 *decomposed;
+    const u32 *marks;      /* the code points that have a combining class, in order; then their classes */
+    u32 mark_count;
+    const u32 *first_parts; /* of all pairs that compose: the first one, in order; then the seconds; then the composites */
+    u32 composite_count;
 };
 
-/* What a pattern takes a character for (GPT-2's: all letters are CASELESS, marks OTHER, newlines SPACE); and perhaps
- * what NFKC does to it: CHANGES it to others that it leaves alone, or JOINS it to its neighbours, perhaps. */
+/* What a pattern takes a character for (GPT-2's: all letters are CASELESS, marks OTHER, newlines SPACE); and what NFKC
+ * may do to it: it CHANGES the character, wherever it stands; or perhaps JOINS it to what stands before it. */
 enum kind { UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, NEWLINE, OTHER, KIND = 7, CHANGES = 8, JOINS = 16 };
 
+#define MAX_GROWTH 11 /* times its bytes that NFKC makes of a character (U+FDFA) */
 #define BESIDE_BITS 20
 #define ADDED_BYTES 16
 #define LONGEST_BLANK 31 /* of the longest run of newlines, tabs or U+2581 that is an added token; as are all shorter */
@@ -51,9 +57,9 @@ enum kind { UPPER, LOWER, CASELESS, MARK, NUMBER, SPACE, NEWLINE, OTHER, KIND = 
 
 static struct tables tables;
 
-/* What the tables say, unfolded: the kind of all characters that begin in a byte, NO_KIND where they differ or NFKC
- * does not leave them alone; the kind of ASCII, NOT_ASCII from 128 on; by first * 256 + second of ASCII, whether a character that is no part of an added token
- * goes on behind another. */
+/* The tables in a form that is quicker to read. By the first byte of a character: the kind of all that begin with it,
+ * NO_KIND where they differ or NFKC does not leave them alone. The kind of ASCII, NOT_ASCII from 128 on. By first * 256 +
+ * second of two ASCII characters: whether they stand side by side in a token and the second begins no added token. */
 #define NO_KIND 0xFF
 #define NOT_ASCII 31
 static u8 byte_kinds[256];
@@ -68,6 +74,17 @@ static u32 read_character(const u8 *text, u32 *bytes) {
     if (first < 0xF0) return *bytes = 3, (first & 0x0F) << 12 | (text[1] & 0x3F) << 6 | (text[2] & 0x3F);
     *bytes = 4;
     return (first & 0x07) << 18 | (text[1] & 0x3F) << 12 | (text[2] & 0x3F) << 6 | (text[3] & 0x3F);
+}
+
+/* The place of a value among values in rising order, NONE where it is not among them. */
+static u32 find_sorted(const u32 *values, u32 count, u32 value) {
+    u32 low = 0, high = count;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (values[middle] < value) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && values[low] == value ? low : NONE;
 }
 
 static int may_begin_added(u32 c) { return c == '<' || c == '[' || c == '\n' || c == '\t'; }

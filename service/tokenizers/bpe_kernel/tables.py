@@ -17,10 +17,15 @@ from typing import Literal
 Scheme = Literal["between_characters", "gpt2", "cl100k", "o200k"]
 
 ADDED_BYTES = 16
-"""Of an entry of `added`; the longest added token is shorter. As in kernel.c, like the next two."""
+"""Of an entry of `added`; the longest added token is shorter. This and the next four are those of the C source."""
 LONGEST_BLANK = 31
 """Newlines, or tabs, of the longest added token."""
 BESIDE_BITS = 20
+"""Of the hash of two code points."""
+MAX_GROWTH = 11
+"""Times its bytes that a text may become when it is normalized."""
+OVERLAP = 8_192
+"""Symbols that two windows of a very long word share; no token has half as many."""
 PAGE = 64
 """Code points of a page of `kinds`."""
 
@@ -28,24 +33,23 @@ PAGE = 64
 @dataclass(frozen=True, slots=True)
 class Header:
     """`specials`: text -> id, of the tokens that match only when asked for; `added_tokens`: how many the tokenizer's
-    post-processor adds to a text; `unstable`: ranges of code points that normalisation may change or join."""
+    post-processor adds to a text."""
 
     scheme: Scheme
     specials: dict[str, int]
     added_tokens: int
-    unstable: list[list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class BpeTables:
-    """`sections` by name; a scheme has those it needs."""
+    """`sections` by name; each scheme has the ones that it needs."""
 
     header: Header
     sections: Mapping[str, memoryview]
 
     @property
     def is_by_ranks(self) -> bool:
-        """Whether any neighbours merge that are a token together; otherwise there is a list of pairs that do."""
+        """Whether any two neighbours merge that are a token together. Otherwise a list says which pairs merge."""
         return "ranks" in self.sections
 
     @property
@@ -54,19 +58,19 @@ class BpeTables:
         return bytes(self.sections["ranks"]).count(b"\n") if self.is_by_ranks else len(self.sections["sides"]) // 8
 
 
-def beside_bit(first: int, second: int) -> int:
-    """Where `beside_bits` has two code points."""
+def hash_pair(first: int, second: int) -> int:
+    """The bit of `beside_bits` for two code points."""
     return ((first << 21 | second) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 64 - BESIDE_BITS
 
 
 def pack(header: Header, sections: Mapping[str, bytes]) -> bytes:
-    """The file."""
+    """The content of the file."""
     head = {**asdict(header), "sections": {name: len(section) for name, section in sections.items()}}
     return json.dumps(head, separators=(",", ":")).encode() + b"\n" + b"".join(sections.values())
 
 
 def unpack(content: bytes) -> BpeTables:
-    """What is in a verified file; the sections are views of it."""
+    """The tables in a verified file; the sections are views of it."""
     at = content.index(b"\n") + 1
     head = json.loads(content[:at])
     sections: dict[str, memoryview] = {}
@@ -77,10 +81,10 @@ def unpack(content: bytes) -> BpeTables:
 
 
 def make_rank_tables(scheme: Scheme, ranks: bytes, specials: Mapping[str, int]) -> BpeTables:
-    """Those of a `.tiktoken` file, which the kernel reads itself; only how characters are cut is ours."""
+    """The tables of a `.tiktoken` file, which the kernel reads itself, with our table of character classes."""
     kinds = gzip.decompress(files(__package__).joinpath("kinds.bin.gz").read_bytes())
     pages = 2 * (sys.maxunicode + 1) // PAGE
     sections = {
         "ranks": memoryview(ranks), "kind_pages": memoryview(kinds)[:pages], "kinds": memoryview(kinds)[pages:],
     }
-    return BpeTables(Header(scheme, dict(specials), 0, []), sections)
+    return BpeTables(Header(scheme, dict(specials), 0), sections)

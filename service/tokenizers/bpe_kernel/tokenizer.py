@@ -1,8 +1,7 @@
-"""The tokenizer that the registry hands out: the kernel, and for the few texts that it leaves another engine."""
+"""The fast engine of the published vocabularies: the kernel, and the reference for a text on which the kernel fails."""
 
 from __future__ import annotations
 
-import logging
 import struct
 import threading
 from array import array
@@ -10,110 +9,89 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
-from service.tokenizers.base import Engine
-from service.tokenizers.bpe_kernel.kernel import BLOCK, KernelPool, Unnormal
-from service.tokenizers.bpe_kernel.normalize import Normaliser
+from service.errors import TokenizerUnavailable
+from service.tokenizers.base import Engine, Splittable, Tokenizer, VocabularyTokenizer
+from service.tokenizers.bpe_kernel.kernel import BLOCK_CHARS, KernelPool
 from service.tokenizers.bpe_kernel.tables import BpeTables
-from service.tokenizers.golden import find_golden_mismatch
 from service.tokenizers.splitting import cut_before_words
 from service.tokenizers.vocabulary import Vocabulary
+from service.tokenizers.wasm import WasmUnavailable
 from service.types import Edge
 
-SHORT = 48
-"""Characters of a text that is remembered whole: names and roles come again, and a call of the kernel takes 4 us."""
-REMEMBERED = 4_096
+SHORT_CHARS = 48
+"""Longest text that is remembered whole: names and roles come again, and a call of the kernel takes 4 us."""
+MAX_REMEMBERED = 4_096
 """Such texts, at most: 1 MB."""
 
-logger = logging.getLogger(__name__)
 
+class BpeTokenizer(Vocabulary, Splittable):
+    """Counts and finds ids by the kernel. Thread-safe.
 
-class BpeTokenizer(Vocabulary):
-    """Counts and finds ids word by word. Thread-safe. `fast` and `reference` build engines for the few texts that the
-    kernel leaves; `read` reads the tables."""
+    `read` reads the tables. `reference` gives the reference engine, which is loaded for the first text on which the
+    kernel fails: it has no memory for it, or cannot join the windows of a very long word (no such word is known).
+    """
 
     engine: Engine = "fast"
 
     def __init__(
-        self, name: str, fingerprint: str, read: Callable[[], BpeTables], *, fast: Callable[[], Vocabulary],
-        reference: Callable[[], Vocabulary],
+        self, name: str, fingerprint: str, read: Callable[[], BpeTables], reference: Callable[[], Tokenizer]
     ) -> None:
-        """Raises WasmUnavailable where there is no kernel."""
+        """Raises TokenizerUnavailable where the kernel does not run."""
         tables = read()
         super().__init__(name, fingerprint, tables.header.specials, added_tokens=tables.header.added_tokens)
-        self.kernels = KernelPool(tables)
+        try:
+            self.kernels = KernelPool(tables)
+        except WasmUnavailable as reason:
+            raise TokenizerUnavailable(f"the fast engine of {name} does not run here: {reason}") from reason
         self._is_by_ranks = tables.is_by_ranks
         self._read = read
-        self._normaliser = Normaliser(tables.header.unstable)
-        self._count_short = lru_cache(REMEMBERED)(self._count_anew)
-        self._fast = fast
         self._reference = reference
+        self._count_short = lru_cache(MAX_REMEMBERED)(self._count_anew)
         self._loading = threading.Lock()
-        self._speller: Vocabulary | None = None
-        self._spellings: Spellings | None = None
-
-    @property
-    def speller(self) -> Vocabulary:
-        """The other engine, loaded when it is first needed: the fast one, or the reference where that fails its
-        self-check."""
-        found = self._speller
-        if found is None:
-            with self._loading:
-                found = self._speller = self._speller or self._load_speller()
-        return found
-
-    def _load_speller(self) -> Vocabulary:
-        fast = self._fast()
-        mismatch = find_golden_mismatch(fast)
-        if mismatch is None:
-            return fast
-        logger.error("texts that tokenizer %s leaves go to its reference: %s", self.name, mismatch)
-        return self._reference()
+        self._token_table: TokenTable | None = None
 
     def count(self, text: str, edge: Edge = "open") -> int:
-        if SHORT < len(text) <= BLOCK:
-            tokens = self.kernels.count_at_once(text)
+        if SHORT_CHARS < len(text) <= BLOCK_CHARS:
+            tokens = self.kernels.count_block(text)
             if tokens is not None:
                 return tokens
         return super().count(text, edge)
 
     def cut(self, text: str, size: int) -> list[str]:
-        """`text` in parts of at least `size` characters, but for the last, whose tokens add up."""
         return cut_before_words(text, size)
 
     def _count(self, text: str) -> int:
-        return self._count_short(text) if len(text) <= SHORT else self._count_anew(text)
+        return self._count_short(text) if len(text) <= SHORT_CHARS else self._count_anew(text)
 
     def _count_anew(self, text: str) -> int:
         if not text:
             return 0
-        tokens = self._run(self.kernels.count, text)
-        return self.speller.count(text) if tokens is None else tokens
-
-    def _run[Answer](self, run: Callable[..., Answer | None], text: str) -> Answer | None:
-        try:
-            return run(text)
-        except Unnormal:
-            normal = self._normaliser.normalise(text)
-            return None if normal is None else run(normal, is_normal=True)
+        tokens = self.kernels.count(text)
+        return self._load_reference().count(text) if tokens is None else tokens
 
     def _ids(self, text: str) -> Sequence[int]:
         if not text:
             return []
-        ids = self._run(self.kernels.encode, text)
-        return self.speller.encode(text) if ids is None else ids
+        ids = self.kernels.encode(text)
+        return self._load_reference().encode(text) if ids is None else ids
+
+    def _load_reference(self) -> VocabularyTokenizer:
+        found = self._reference()
+        assert isinstance(found, VocabularyTokenizer)
+        return found
 
     def _token_bytes(self, token: int) -> bytes | None:
         if self._is_by_ranks:
             return self.kernels.find_token(token)
-        found = self._spellings
+        found = self._token_table
         if found is None:
             with self._loading:
-                found = self._spellings = self._spellings or Spellings(self._read())
+                found = self._token_table = self._token_table or TokenTable(self._read())
         return found.find(token)
 
 
-class Spellings:
-    """What the ids of a list of merges stand for; 2 MB for Gemma 3, so they are read when they are first asked for."""
+class TokenTable:
+    """The bytes of the tokens of a merge list; 2 MB for Gemma 3, so they are read when they are first asked for."""
 
     def __init__(self, tables: BpeTables) -> None:
         sizes = tables.sections["token_sizes"]

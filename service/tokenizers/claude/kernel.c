@@ -1,4 +1,4 @@
-/* Counts the tokens of a UTF-16 text: normalises it as normalize.py does, or says that it cannot (NOT_NORMALIZED), and then prices
+/* Counts the tokens of a UTF-16 text: normalizes it as normalize.py does, or says that it cannot (NOT_NORMALIZED), and then prices
  * it by the same units and rules as units.py, tiler.py and memo.py.
  *
  * Freestanding C for wasm32: no library, no allocation, no recursion, no floating point. The host writes the tables and
@@ -23,13 +23,13 @@ enum kind { WORD, MARK, PUNCTUATION, SYMBOL, NUMBER, SELECTOR, ARABIC, DIGIT, LO
 enum { OTHER, UPPER, LOWER, CASELESS };
 #define FLAG 0x40 /* a word character that seals its word against a contraction; a number that is a decimal digit */
 
-/* tables.CHANGES: what normalisation does to a character. From ORDERED on it stays, and is its combining class by rank. */
+/* tables.CHANGES: what normalization does to a character. From ORDERED on it stays, and is its combining class by rank. */
 enum change { KEEP, STRIP, TO_SPACE, ESCAPE, QUOTE, DOUBLE_QUOTE, ASTRAL, ASK_PYTHON, ORDERED };
 
-/* Returned for a text that only Python can normalise: composing and reordering are not done here. */
+/* Returned for a text that only Python can normalize: composing and reordering are not done here. */
 #define NOT_NORMALIZED 0xFFFFFFFFu
 
-/* The markers, as in tables.py. They never occur in a text: the normalisation replaces them. */
+/* The markers, as in tables.py. They never occur in a text: the normalization replaces them. */
 enum { BOW = 0xFDD0, EOW = 0xFDD1, SHIFT = 0xFDD3, CAPS = 0xFDD4 };
 
 /* Written by the host; pointers are offsets into linear memory. */
@@ -362,7 +362,7 @@ static u32 take_stretch(u32 first) {
     return close(i, wrote_eow);
 }
 
-/* Tokens of a normalised text that does not end in a newline, at least one unit long. */
+/* Tokens of a normalized text that does not end in a newline, at least one unit long. */
 EXPORT("count_normal") u32 count_normal(const u16 *given, u32 length) {
     text = given;
     size = length;
@@ -380,7 +380,7 @@ EXPORT("count_normal") u32 count_normal(const u16 *given, u32 length) {
     return total + (context == OPTIONAL_SPACE);
 }
 
-/* ---------------------------------------------------------------- normalisation */
+/* ---------------------------------------------------------------- normalization */
 
 static int is_composed(u32 code_point) {
     u32 from = 0, to = tables.composed_count;
@@ -392,11 +392,11 @@ static int is_composed(u32 code_point) {
     return from < tables.composed_count && tables.composed[2 * from] <= code_point;
 }
 
-/* Units left of `units[0, length)`, normalised where they are; NOT_NORMALIZED if something has to be composed or reordered, is
+/* Units left of `units[0, length)`, normalized where they are; NOT_NORMALIZED if something has to be composed or reordered, is
  * half a pair, or is not known. The characters that stay are in NFC if none of them composes with what is on its left
  * and no combining class is lower than the one before it: the quick check of UAX #15, 9. It runs over what is still
  * to be stripped, too, since NFC comes first. */
-static u32 normalise(u16 *units, u32 length) {
+static u32 normalize(u16 *units, u32 length) {
     u32 kept = 0, last = KEEP;
     for (u32 i = 0; i < length; i++) {
         u16 unit = units[i];
@@ -437,14 +437,14 @@ static u32 normalise(u16 *units, u32 length) {
 /* Tokens of a text as it came, at least one unit long, or NOT_NORMALIZED. Overwrites it. As tokenizer.py's _trim and _count. */
 EXPORT("count") u32 count(u16 *units, u32 length) {
     int led_by_space = units[0] == ' ';
-    u32 end = normalise(units, length);
+    u32 end = normalize(units, length);
     if (end == NOT_NORMALIZED) return NOT_NORMALIZED;
     u32 newlines = end;
     while (end && units[end - 1] == '\n') end--;
     newlines -= end;
     /* The frame's own two newlines join the text's, and the last token of them is the frame's. */
     u32 tail = newlines ? newline_cost(newlines + 2) - 1 : 0;
-    /* A space that normalisation made or laid bare is not the frame's. */
+    /* A space that normalization made or laid bare is not the frame's. */
     if (tables.frame_bow && led_by_space && end && units[0] == ' ' && !(end > 1 && units[1] == ' ')) units++, end--;
     return tail + (end ? count_normal(units, end) : tables.frame_bow);
 }

@@ -20,12 +20,12 @@ from service.tokenizers.claude.tables import Family, Vocabulary, characters, voc
 from service.tokenizers.claude.tiler import Tiler
 from service.tokenizers.wasm import Instance, Module, WasmUnavailable, errors
 
-NEWLINES = 512
-"""Newline prices that the kernel is given: enough for the ladder to have become periodic (asserted)."""
+MAX_NEWLINES = 512
+"""Prices of newline runs that the kernel is given: longer runs repeat the last ones (asserted)."""
 PERIODIC_FROM = 1024
-"""kernel.c shortens a run of one character to about this; its vocabulary must allow that (asserted)."""
+"""kernel.c shortens a run of one character to about this length; the vocabulary must allow it (asserted)."""
 MAX_IDLE = min(os.cpu_count() or 1, 16)
-"""Instances kept for later, a family (1.5 MB each): more threads than cores cannot count at the same time for long."""
+"""Instances that are kept for each family (1.5 MB each): more threads than cores cannot count at the same time."""
 MAX_IDLE_BYTES = 8 << 20
 """Linear memory never shrinks, so an instance that a text of more than some 3.5 million characters went through is
 dropped. A fresh one costs 1 ms."""
@@ -54,13 +54,13 @@ class Kernel:
         return self._instance.memory_bytes
 
     def count(self, units: bytes) -> int | None:
-        """Tokens of a text in UTF-16 (little endian), not empty; None where it must be normalised first."""
+        """Tokens of a text in UTF-16 (little endian), not empty; None where it must be normalized first."""
         self._instance.write(units, self._text)
         tokens = self._count(self._text, len(units) // 2)
         return None if tokens == NOT_NORMALIZED else tokens
 
     def count_normal(self, units: bytes) -> int:
-        """The same of a normalised text, not empty, without newlines at its end."""
+        """The same of a normalized text, not empty, without newlines at its end."""
         self._instance.write(units, self._text)
         return self._count_normal(self._text, len(units) // 2)
 
@@ -74,7 +74,7 @@ class KernelPool:
         self._idle = [_checked(family)]
 
     def count(self, text: str) -> int | None:
-        """Tokens of a text, or None where it must be normalised first: it composes, reorders, or holds half a pair.
+        """Tokens of a text, or None where it must be normalized first: it composes, reorders, or holds half a pair.
 
         Raises KernelUnavailable when it does not fit in memory.
         """
@@ -85,7 +85,7 @@ class KernelPool:
         return self._run(Kernel.count, units)
 
     def count_normal(self, text: str) -> int:
-        """Tokens of a normalised text without newlines at its end; raises KernelUnavailable."""
+        """Tokens of a normalized text without newlines at its end; raises KernelUnavailable."""
         return self._run(Kernel.count_normal, text.encode("utf-16-le"))
 
     def _run[Tokens](self, count: Callable[[Kernel, bytes], Tokens], units: bytes) -> Tokens:
@@ -153,19 +153,19 @@ def _tables(family: Family, base: int) -> bytes:
     records, changes, composed, lower, symbols, pages, floors, cells, newlines, runs = pointers
     head = struct.pack(
         layout, records, changes, composed, len(chars.composed) // 2, lower, len(chars.lower_pairs) // 2, symbols,
-        len(words.symbols), pages, floors, cells, words.root, newlines, NEWLINES, words.runs["\n"][0], runs,
+        len(words.symbols), pages, floors, cells, words.root, newlines, MAX_NEWLINES, words.runs["\n"][0], runs,
         len(words.runs), family.caps_from, family.frame_bow, family.fold_quotes,
     )
     return head + bytes(heap)
 
 
 def _newlines(words: Vocabulary) -> bytes:
-    """Prices of the first NEWLINES runs; longer ones repeat the last of them."""
+    """Prices of the first MAX_NEWLINES runs; longer ones repeat the last of them."""
     longest, periodic_from = words.runs["\n"]
-    if periodic_from + longest > NEWLINES:
+    if periodic_from + longest > MAX_NEWLINES:
         raise KernelUnavailable("the newline ladder is too long for the kernel")
     tiler = Tiler(words)
-    return _little(array("H", (tiler.newlines(n) for n in range(NEWLINES))))
+    return _little(array("H", (tiler.newlines(n) for n in range(MAX_NEWLINES))))
 
 
 def _runs(words: Vocabulary) -> bytes:

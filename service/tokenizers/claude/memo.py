@@ -1,4 +1,4 @@
-"""Counting in pure Python: one regular expression, and a memory of what its matches cost.
+"""Counting in pure Python: one regular expression, and a memory of the prices of its matches.
 
 For short texts, and for all texts where the compiled kernel cannot be used.
 """
@@ -12,7 +12,7 @@ from service.tokenizers.claude.units import FRAME, NO_SPACE, OPTIONAL_SPACE, Mar
 MAX_BYTES = 16 << 20
 """Bound of the memory of one family. A full one holds some 70,000 units of usual length."""
 MAX_KEY = 128
-"""Characters of the longest unit that is remembered: a ruled line is worth it, a blob is not."""
+"""Characters of the longest unit that is remembered: a ruled line is, a blob is not."""
 ENTRY_BYTES = 220
 """An entry without its text: dict slot, string header, prices (sys.getsizeof, CPython 3.13)."""
 
@@ -21,7 +21,7 @@ type Price = tuple[tuple[int, int, int, int], int]
 
 
 class Memo(dict[str, Price]):
-    """Unit -> Price, filled as it is asked; cleared when it is full.
+    """Unit -> Price, filled by lookups; cleared when it is full.
 
     Threads share it: a race computes a price twice, and both are the same.
     """
@@ -63,7 +63,7 @@ class Memo(dict[str, Price]):
 
 
 class MemoCounter:
-    """Counts normalised text of one family."""
+    """Counts normalized text of one family."""
 
     def __init__(self, family: Family, max_bytes: int = MAX_BYTES) -> None:
         self._memo = Memo(family, max_bytes)

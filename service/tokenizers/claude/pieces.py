@@ -1,4 +1,4 @@
-"""One valid minimum tiling of a text, piece by piece, for people to look at."""
+"""One valid minimum tiling of a text, piece by piece, to be shown to people."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ type Stream = list[tuple[str, str]]
 
 
 class Splitter:
-    """Splits normalised texts of one family."""
+    """Splits normalized texts of one family."""
 
     def __init__(self, family: Family) -> None:
         self._vocabulary: Vocabulary = vocabulary(family.vocabulary)

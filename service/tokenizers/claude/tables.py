@@ -1,4 +1,4 @@
-"""The frozen tables of the tiling tokenizers: what a character is, and what a vocabulary prices.
+"""The frozen tables of the Claude tokenizers: the kinds of characters, and the pieces of the vocabularies.
 
 Built by `scripts/make_claude_tables.py` from ctok, on the Unicode version that `Characters.unicode` names, and
 committed, so that every Python counts the same. Nothing is read at import.
@@ -21,17 +21,17 @@ from typing import Any
 from service.errors import TokenizerUnavailable
 
 KINDS = "WMPQNVADLS"
-"""What a character does to the marked stream, by the low four bits of its record:
+"""The kinds of characters in the marked stream, by the low four bits of a record:
 
 W word character             P ASCII punctuation and its like     V variation selector         L lone: Han, Hangul,
-M mark that may stray        Q other symbol, separator mark       A Arabic-Indic digit           ideographs, astral
-  from its word              N other number (Nd, No)              D ASCII digit                S blank: space, tab, ...
+M mark, which may stand      Q other symbol, separator mark       A Arabic-Indic digit           ideographs, astral
+  without its word           N other number (Nd, No)              D ASCII digit                S blank: space, tab, ...
 """
 CASES = ("other", "upper", "lower", "caseless")
 """The case of a word character, by the next two bits. `caseless` letters and marks keep a span from ⟨caps⟩."""
 
 CHANGES = ("keep", "strip", "space", "escape", "quote", "double quote", "astral", "ask", "ordered")
-"""What normalisation does to a UTF-16 unit, for the kernel: `ask` is for the interpreter's NFC (it may compose with
+"""What normalization does to a UTF-16 unit, for the kernel: `ask` is for the interpreter's NFC (it may compose with
 what is before it, or is not assigned); from `ordered` on it stays, and the number is its combining class by rank."""
 
 BOW, EOW, SHIFT, CAPS = "\ufdd0", "\ufdd1", "\ufdd3", "\ufdd4"

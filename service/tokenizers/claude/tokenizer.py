@@ -1,11 +1,11 @@
-"""The tokenizer that the registry hands out: normalisation, edges and the choice between the two counters."""
+"""The tokenizer of Claude 3 and later: normalization, edges, and the choice between the two counters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from unicodedata import category
 
-from service.tokenizers.base import Engine
+from service.tokenizers.base import EdgeSplittable, Engine, Splittable
 from service.tokenizers.claude import tables
 from service.tokenizers.claude.kernel import KernelPool, KernelUnavailable
 from service.tokenizers.claude.memo import MemoCounter
@@ -14,16 +14,16 @@ from service.tokenizers.claude.pieces import Splitter
 from service.types import Edge
 
 MAX_REFUSED = 20_000
-"""Ends of lines where a text must not be cut; after so many (10 ms) the rest stays in one part."""
+"""Line ends at which a text must not be cut. After so many (10 ms) the rest stays in one part."""
 
-KERNEL_FROM = 64
-"""Characters from which the kernel counts. A call of it costs 2.8 us and 5 ns a character; normalising and counting in
+KERNEL_MIN_CHARS = 64
+"""Characters from which the kernel counts. A call of it costs 2.8 us and 5 ns a character; normalizing and counting in
 Python costs 0.7 us and 40 ns a character of English (60 of Korean) where it saw every unit before, which puts the
 crossover at 60 (45), and 10 us more for every unit that it never saw. Measured 2026-11-30, 2 cores, CPython 3.13, `make
 bench PARTS=claude`."""
 
 
-class ClaudeTokenizer:
+class ClaudeTokenizer(Splittable, EdgeSplittable):
     """Counts Claude's content tokens: what a text adds to the frame of a message. Thread-safe.
 
     `open`: ctok's count of the text as a whole message, without the frame's 7 (claude-v3), 11 (v4.7) or 6 (v4.8)
@@ -43,7 +43,7 @@ class ClaudeTokenizer:
         self._characters = tables.characters()
         self._memo = MemoCounter(family)
         self._splitter = Splitter(family)
-        self.kernel_from = KERNEL_FROM
+        self.kernel_min_chars = KERNEL_MIN_CHARS
         self.kernel_missing: str | None = None
         self._kernels: KernelPool | None = None
         try:
@@ -69,7 +69,7 @@ class ClaudeTokenizer:
         """The UTF-8 bytes of each token of `count(text, "open")`.
 
         They are one valid minimum tiling, not Anthropic's own boundaries, which are not known. A token that only
-        marks a word's edge or its capitals has no bytes. Joined they are the normalised text: composed (NFC), without
+        marks a word's edge or its capitals has no bytes. Joined they are the normalized text: composed (NFC), without
         control characters, with plain spaces and in claude-v3 plain quotes; case is the text's. Newlines at the end
         that the frame pays for stand in the last piece.
         """
@@ -85,15 +85,13 @@ class ClaudeTokenizer:
         return pieces
 
     def can_cut(self, left: str, right: str) -> bool:
-        """Whether the two may be counted apart, with the same sum: True is proved, False is only not proved.
-
-        Only the last character of `left` and the first of `right` matter. Where it is True:
+        """See `EdgeSplittable`. Only the last character of `left` and the first of `right` matter. Where it is True:
         count(left + right, "inside") = count(left, "inside") + count(right, "inside");
         count(left + right, "open") = count(left, "open") + count(right, "end");
         count(left + right, "end") = count(left, "inside") + count(right, "end").
         It holds before a newline, behind a character that writes the same whether a newline, a letter or nothing
-        follows: not behind a blank (a seam, or one run with the newline), an apostrophe (may open a word), or a mark
-        or symbol letter (would join the letter that `inside` puts there).
+        follows. Not behind a blank (it may be optional, or one run with the newline), an apostrophe (it may open a
+        word), or a mark or symbol letter (it would join the letter that `inside` puts there).
         """
         if not left or right[:1] != "\n":
             return False
@@ -118,18 +116,18 @@ class ClaudeTokenizer:
         return [*parts, text[done:]]
 
     def _trim(self, text: str) -> tuple[int, str, int]:
-        """The spaces that the frame's ⟨bow⟩ stands for (0 or 1), the normalised text without them and without the
+        """The spaces that the frame's ⟨bow⟩ stands for (0 or 1), the normalized text without them and without the
         newlines at its end, and the number of those."""
         normal = normalize(text, self._family.fold_quotes)
         body = normal.rstrip("\n")
         tail = len(normal) - len(body)
-        # A space that normalisation made or laid bare is not the frame's.
+        # A space that normalization made or laid bare is not the frame's.
         if self._family.frame_bow and text[0] == body[:1] == " " != body[1:2]:
             return 1, body[1:], tail
         return 0, body, tail
 
     def _count(self, text: str) -> int:
-        if self._kernels is not None and len(text) >= self.kernel_from:
+        if self._kernels is not None and len(text) >= self.kernel_min_chars:
             try:
                 tokens = self._kernels.count(text)
                 return self._count_normalized(text, self._kernels.count_normal) if tokens is None else tokens

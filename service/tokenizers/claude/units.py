@@ -38,7 +38,7 @@ class Marked:
 
 @cache
 def unit_pattern() -> re.Pattern[str]:
-    """Matches the units of a normalised text, one after the other, leaving nothing out."""
+    """Matches the units of a normalized text, one after the other, leaving nothing out."""
     table = characters()
     word, mark, punctuation, number = (table.charset(kind) for kind in "WMPN")
     letters, exotic, stretch = table.charset("WM"), table.charset("QNVA"), table.charset("PQNVA")

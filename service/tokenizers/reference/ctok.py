@@ -1,7 +1,7 @@
-"""The Claude 3 and later tokenizers on ctok: the reference that the tiling engine is proved against.
+"""The tokenizers of Claude 3 and later on ctok: the reference that our own engine is compared with.
 
-ctok gives what the API bills for a one-message request; its frame is taken off. There are no ids: the vocabularies
-were reconstructed from counts, so there are pieces but nothing to encode to.
+ctok gives the tokens that the API bills for a one-message request. The frame is subtracted. There are pieces but no
+ids, because the vocabularies were reconstructed from counts.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class CtokTokenizer:
 
 
 def _surfaces(tokens: Sequence[str], normal: str) -> list[bytes]:
-    """What each token covers of the normalised text, which they write without capitals and without the single blanks
+    """What each token covers of the normalized text, which they write without capitals and without the single blanks
     between words; such a blank goes with the token after it, newlines that the frame pays for with the last one."""
     pieces: list[bytes] = []
     size = 1  # bytes of the character as the tokens write it: a small letter can be longer than its capital

@@ -17,8 +17,8 @@ def parse_ranks(content: bytes) -> dict[bytes, int]:
     return {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in content.splitlines())}
 
 
-def blank_run_piece(text: str, start: int, end: int, *, newlines_apart: bool) -> tuple[int, int]:
-    """The one pre-token that holds the bulk of the white space run `text[start:end]`.
+def find_run_pre_token(text: str, start: int, end: int, *, newlines_apart: bool) -> tuple[int, int]:
+    """The one pre-token that holds most of the white space run `text[start:end]`.
 
     All of OpenAI's patterns take a run up to its last newline by itself (`newlines_apart`; the GPT-2 pattern does
     not), then the rest as one pre-token, except that a last blank before a visible character goes with what follows.
@@ -31,8 +31,8 @@ def blank_run_piece(text: str, start: int, end: int, *, newlines_apart: bool) ->
 class RankBpe(Vocabulary):
     """tiktoken over ranks that were read and verified from disk.
 
-    tiktoken panics (a BaseException) where a pattern with look-ahead meets a million blanks in a row. Such a run is
-    cut out: its bulk is one pre-token whatever stands around it, so it is encoded as one and the rest as usual.
+    tiktoken panics (a BaseException) where a pattern with look-ahead meets a million blanks in a row. So a long run is
+    taken out: most of it is one pre-token whatever stands around it, and that one is encoded by itself.
     """
 
     engine: Engine = "reference"
@@ -61,7 +61,7 @@ class RankBpe(Vocabulary):
         """The text in order, as stretches; True marks one that is a single pre-token."""
         done = 0
         for start, end in find_long_runs(text, self._long_run):
-            first, last = blank_run_piece(text, start, end, newlines_apart=self._newlines_apart)
+            first, last = find_run_pre_token(text, start, end, newlines_apart=self._newlines_apart)
             if first < last:
                 yield text[done:first], False
                 yield text[first:last], True

@@ -1,9 +1,9 @@
-// The public API: JSON out, JSON in. The key lives in this variable and nowhere else.
+// Calls the public API: JSON out, JSON in. The key is kept in a variable here and nowhere else.
 
 let key = null;
 let askForKey = async () => false;
 
-/** What the service said no with; `near` has the closest names where one was unknown. */
+/** An error of the service. `near` has the closest known names where a name was unknown. */
 export class ApiError extends Error {
   /** @param {number} status @param {{code: string, message: string, field: string|null, near?: string[]}} detail */
   constructor(status, detail, retryAfter = null) {
@@ -16,12 +16,12 @@ export class ApiError extends Error {
   }
 }
 
-/** `ask` shows the key dialog; it resolves to whether there is a key now. */
+/** Sets the function that shows the key dialog. It resolves to whether there is a key now. */
 export function whenUnauthorized(ask) {
   askForKey = ask;
 }
 
-/** @param {string|null} value null forgets it */
+/** @param {string|null} value null removes it */
 export function setKey(value) {
   key = value;
 }
@@ -39,7 +39,7 @@ async function call(method, path, body, signal) {
     const answer = await send(method, path, body, signal);
     if (answer.ok) return answer.json();
     const error = await refusal(answer);
-    // Another call may have been given the key while this one was under way.
+    // The reader may have entered the key for another call in the meantime.
     if (answer.status !== 401 || (used === key && !(await askForKey()))) throw error;
   }
 }
@@ -65,8 +65,8 @@ async function refusal(answer) {
   }
 }
 
-/** Whether a call was given up because a newer one took its place. */
+/** Whether a call was aborted because a newer one replaced it. */
 export const wasAborted = (error) => error.name === 'AbortError';
 
-/** Whether the service has no such route: a part of it that is not installed or is off. */
+/** Whether the service has no such route, because that part of it is not installed or is off. */
 export const isAbsent = (error) => error instanceof ApiError && error.status === 404 && error.code === 'not_found';

@@ -1,4 +1,4 @@
-// Shares as bars. Every number in a bar also stands in a table or in words beside it.
+// Shares as bars. Each number of a bar is also in a table or in a text beside it.
 
 import { h } from './dom.js';
 import { number, percent, t } from './i18n.js';
@@ -35,7 +35,8 @@ export function sectionBar(details) {
 }
 
 /**
- * How much of a window is used: `parts` are shares of 1 with a class each; what is over is cut off and said.
+ * How much of a window is used. `parts` are shares of 1, each with a class. What is more than 1 is cut off, and a text
+ * says so.
  * @param {Array<[string, number]>} parts
  */
 export function meter(parts, label) {

@@ -1,14 +1,14 @@
-// The catalog: models and tokenizers that the service knows, asked once.
+// The catalog: the models and tokenizers that the service knows. They are asked for once.
 
 import { get } from './api.js';
 
 let models = null;
 let tokenizers = null;
 
-/** What models are compared before the reader chose others. */
+/** The models that are compared until the reader chooses others. */
 export const USUAL_MODELS = ['gpt-5', 'claude-opus-4-8', 'claude-sonnet-4-5', 'gemini-2.5-pro'];
 
-/** Every listed model with today's prices. A failure is not remembered. */
+/** All listed models with the prices of today. After a failure the next call asks again. */
 export function listModels() {
   models ??= allPages().catch((error) => {
     models = null;
@@ -28,7 +28,7 @@ async function allPages() {
   return found;
 }
 
-/** Every tokenizer by name. */
+/** All tokenizers, by name. */
 export function listTokenizers() {
   tokenizers ??= get('v1/tokenizers')
     .then((answer) => answer.tokenizers)

@@ -1,4 +1,4 @@
-// The catalog as a table: searched, filtered, sorted by a column, a page at a time.
+// The catalog as a table that can be searched, filtered and sorted, one page at a time.
 
 import { listModels } from './catalog.js';
 import { debounced, h, newId, put } from './dom.js';
@@ -15,7 +15,7 @@ const state = { search: '', provider: '', sort: 'id', down: false, page: 0 };
 
 const rateOf = (bucket) => (model) => model.prices?.rates[bucket];
 
-/** What a column sorts by; null goes last, whichever way. */
+/** The value that a column sorts by. Null is last in both directions. */
 const KEYS = {
   id: (model) => model.id,
   provider: (model) => model.provider,
@@ -43,7 +43,7 @@ const COLUMNS = [
 /**
  * @param {HTMLElement} element
  * @param {{isChosen: (id: string) => boolean, toggle: (id: string) => void}} options what the boxes of rows do
- * @returns {() => void} draws it anew
+ * @returns {() => void} draws the table again
  */
 export function mountCatalog(element, { isChosen, toggle }) {
   const box = h('div', {});
@@ -194,7 +194,7 @@ function modelRow(model, isChosen, toggle) {
   );
 }
 
-/** Dollars for a million tokens, with the steps that a long input climbs. */
+/** Dollars for a million tokens, with the higher prices for long inputs. */
 function priceText(rate) {
   if (!rate) return t('unknown');
   const perMillion = (price) => dollars(times(decimal(price), 1_000_000 / rate.per));

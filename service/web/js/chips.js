@@ -1,14 +1,14 @@
-// A few tokens in a line: for places where all of them fit.
+// Shows a few tokens in a line, where all of them fit.
 
 import { h } from './dom.js';
 import { t } from './i18n.js';
 import { EMPTY } from './rows.js';
 import { spaced, spelled, spoken } from './visible.js';
 
-/** A token's spelling: its characters, or its bytes where they are no whole characters. */
+/** The text of a token: its characters, or its bytes where these are no whole characters. */
 export const spelling = (token) => (token.text === '' ? EMPTY : spelled(token));
 
-/** The same for a screen reader. */
+/** The text of a token for screen readers. */
 export const spellingSpoken = ({ text, bytes_hex: hex }) =>
   text === null ? t('token.bytes', { hex: spaced(hex) }) : text === '' ? t('token.edge') : spoken(text);
 

@@ -1,4 +1,4 @@
-// The same input on several models: a table of what /v1/compare answers.
+// The same input for several models: a table of the answer of /v1/compare.
 
 import { post } from './api.js';
 import { shareCell } from './bars.js';
@@ -7,13 +7,13 @@ import { bandText, methodBadge, moneyText } from './format.js';
 import { number, t } from './i18n.js';
 import { cell, name, num, row, table, underline } from './tables.js';
 
-/** @param {object} input what countTokens takes beside the model */
+/** @param {object} input the body of countTokens without the model */
 export const compare = (models, input, signal) => post('v1/compare', { models, ...input }, signal);
 
 /**
  * @param {Array<object>} answers rows of /v1/compare
  * @param {{characters?: number|null, onreplace: (old: string, near: string) => void}} options
- *   `characters` brings a column of characters per token
+ *   `characters` adds a column of characters per token
  */
 export function comparisonTable(answers, { characters = null, onreplace }) {
   const most = Math.max(1, ...answers.map((answer) => answer.input_tokens ?? 0));
@@ -43,7 +43,7 @@ export function comparisonTable(answers, { characters = null, onreplace }) {
   );
 }
 
-/** A star where the price is that of another name or host. */
+/** A star where the price is that of another model name or host. */
 export const inferredMark = (status) => status === 'inferred' && h('abbr', { title: t('compare.inferred') }, '*');
 
 function errorRow({ model_ref: ref, error }, width, onreplace) {

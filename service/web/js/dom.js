@@ -1,10 +1,10 @@
-// Elements without markup: whatever comes from outside goes in as text, never as HTML.
+// Makes elements without HTML: whatever comes from outside is set as text.
 
 const PROPERTIES = new Set(['value', 'checked', 'disabled', 'selected', 'open', 'hidden', 'readOnly', 'tabIndex']);
 
 /**
- * An element. `on…` are listeners, `css` are custom properties (style attributes are refused by our policy),
- * null and false leave an attribute out.
+ * An element. Attributes `on…` are listeners. `css` are custom properties (our content security policy forbids style
+ * attributes). An attribute that is null or false is left out.
  * @param {string} tag
  * @param {Object<string, any>} [attributes]
  * @param {...(Node|string|number|null|undefined|false|Array)} children
@@ -14,7 +14,7 @@ export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same for SVG. */
+/** An SVG element. */
 export function s(tag, attributes = {}, ...children) {
   return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
@@ -38,7 +38,7 @@ function append(element, children) {
   }
 }
 
-/** Replaces what an element holds. */
+/** Replaces the children of an element. */
 export function put(element, ...children) {
   element.replaceChildren();
   append(element, children);
@@ -62,7 +62,7 @@ export function debounced(run, delay) {
   };
 }
 
-/** Waits for milliseconds; rejects as a fetch does when the signal aborts. */
+/** Waits for milliseconds. When the signal aborts it rejects like a fetch. */
 export function pause(delay, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, delay);

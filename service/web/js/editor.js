@@ -1,17 +1,17 @@
-// A text area for texts of any length: a long one is edited part by part. Files can be dropped on it.
+// A text area for texts of any length. A long text is edited part by part. Files can be dropped on it.
 
 import { h, newId, put } from './dom.js';
 import { number, t } from './i18n.js';
 import { cutInParts, endsInCrLf, fromArea, inArea, PART, placeInArea } from './parts.js';
 
-/** Characters beyond which a text is refused: the body would be over the service's limit anyway. */
+/** A text with more characters is refused, since the body would be over the limit of the service. */
 const MOST = 32 * 1024 * 1024;
 
 /**
  * @typedef {object} Editor
  * @property {HTMLElement} element
  * @property {() => string} text
- * @property {(text: string) => void} setText replaces everything, and says so to `onchange`
+ * @property {(text: string) => void} setText replaces the whole text, and calls `onchange`
  * @property {(start: number, end: number) => void} select shows and selects characters (UTF-16)
  */
 
@@ -24,7 +24,7 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
   let parts = cutInParts(text);
   let shown = 0;
   let crlf = false;
-  /** Whether all parts are selected: the text area can select its own alone. */
+  /** Whether all parts are selected. The text area itself can only select its own part. */
   let all = false;
 
   const id = newId('editor');
@@ -144,7 +144,7 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
     onchange();
   }
 
-  /** Cuts the shown part again and shows the one that `caret`, a place in it, is now in. */
+  /** Cuts the shown part again, and shows the part that now holds `caret`, a place in the old one. */
   function replaceShown(content, caret) {
     const cut = cutInParts(content);
     parts.splice(shown, 1, ...cut);
@@ -246,7 +246,7 @@ export function createEditor({ label, placeholder = '', text = '', rows = 10, mo
     }
   }
 
-  /** Browsers scroll a text area to its selection only when it gets the focus. */
+  /** Scrolls to the selection. Browsers do that only when a text area gets the focus. */
   function scrollToSelection() {
     const focused = document.activeElement;
     area.blur();

@@ -1,4 +1,4 @@
-// Ready examples: what is worth looking at first.
+// Examples for a first look.
 
 /** Texts for the tokens tab. `key` names them in both languages. */
 export const TEXTS = [

@@ -1,10 +1,10 @@
-// Answers of the API as a reader likes to see them.
+// Formats answers of the API for readers.
 
 import { h } from './dom.js';
 import { number, t } from './i18n.js';
 import { decimal, dollars, times } from './money.js';
 
-/** exact, calibrated or estimate, as a badge with what it means as its title. */
+/** A badge with exact, calibrated or estimate. Its title explains the word. */
 export function methodBadge(method) {
   return h('span', { class: `badge ${method}`, title: t(`method.${method}.about`) }, t(`method.${method}`));
 }
@@ -22,7 +22,7 @@ export function bandText(band, count) {
 
 const signed = (value, options) => number(value, { ...options, signDisplay: 'always' });
 
-/** An amount (decimal string or null) times a whole number. Unknown is unknown, never 0. */
+/** An amount (decimal string or null) times a whole number. An unknown amount stays unknown and is never 0. */
 export function moneyText(amount, factor = 1) {
   return amount === null || amount === undefined ? t('unknown') : dollars(times(decimal(amount), factor));
 }
@@ -40,7 +40,7 @@ export function codePoints(text) {
   return count;
 }
 
-/** Words for the codes of `warnings`, one line each. */
+/** A text for each code of `warnings`, one line each. */
 export function warningLines(warnings) {
   return warnings.length === 0
     ? null

@@ -1,4 +1,4 @@
-// Words in the reader's language, and numbers as that language writes them.
+// Texts in the language of the reader, and numbers in its format.
 
 import { en } from './strings-en.js';
 import { ko } from './strings-ko.js';
@@ -27,12 +27,12 @@ export function chooseLanguage(chosen) {
   try {
     localStorage.setItem(STORED, chosen);
   } catch {
-    /* storage is off: it holds until the page is left */
+    /* storage is off: the choice is lost when the page is left */
   }
 }
 
 /**
- * The words for a key; `{name}` in them is replaced by `values.name`, numbers as the language writes them.
+ * The text for a key. `{name}` in it is replaced by `values.name`, with numbers in the format of the language.
  * @param {string} key
  * @param {Object<string, string|number>} [values]
  */
@@ -48,7 +48,7 @@ export function t(key, values = {}) {
   });
 }
 
-/** Whether there are words for a key. */
+/** Whether there is a text for a key. */
 export const has = (key) => key in LANGUAGES[language];
 
 /** @param {number} value @param {Intl.NumberFormatOptions} [options] */

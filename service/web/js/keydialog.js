@@ -1,4 +1,4 @@
-// Asks for an API key. It is kept in memory only: leaving or reloading the page forgets it.
+// Asks for an API key. The key is kept in memory only, and is lost when the page is left or reloaded.
 
 import { hasKey, setKey } from './api.js';
 import { h } from './dom.js';
@@ -6,7 +6,7 @@ import { t } from './i18n.js';
 
 let waiting = null;
 
-/** Shows the dialog, once for all who ask at the same time. Resolves to whether a key was given. */
+/** Shows the dialog, once for several calls at the same time. Resolves to whether a key was entered. */
 export function askForKey(refused = hasKey()) {
   waiting ??= show(refused).finally(() => {
     waiting = null;

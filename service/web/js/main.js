@@ -1,4 +1,4 @@
-// The page: head, tabs, language, theme, key. Each tab is mounted when it is first opened.
+// The page: head, tabs, language, theme, key. Each tab is built when it is first opened.
 
 import { hasKey, whenUnauthorized } from './api.js';
 import { h, put } from './dom.js';
@@ -20,7 +20,7 @@ const NAMES = Object.keys(TABS);
 
 let open = 'tokens';
 
-/** Builds everything anew: at the start, and when the language changes. What was typed is in each tab's state. */
+/** Builds the whole page, at the start and when the language changes. The state of each tab has what was typed. */
 function build() {
   document.documentElement.lang = currentLanguage();
   const tabs = NAMES.map((name) =>
@@ -68,7 +68,12 @@ function build() {
       tablist,
     ),
     main,
-    h('footer', { class: 'foot' }, h('p', {}, t('foot')), h('p', {}, h('a', { href: 'openapi.json' }, 'OpenAPI'))),
+    h(
+      'footer',
+      { class: 'foot' },
+      h('p', {}, t('foot')),
+      h('p', {}, h('a', { href: 'docs' }, t('foot.docs')), ' ', h('a', { href: 'openapi.json' }, 'OpenAPI')),
+    ),
   );
   const mounted = new Set();
   fillModelNames().catch(() => {}); // names are only offered; the calls that need the service say what is wrong

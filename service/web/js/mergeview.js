@@ -1,4 +1,4 @@
-// How one pre-token came to its tokens: the row after each merge, the tree, and the list of merges.
+// Shows how one pre-token became its tokens: the row after each merge, the tree, and the list of merges.
 
 import { chips, spelling, spellingSpoken } from './chips.js';
 import { h, put } from './dom.js';
@@ -7,7 +7,7 @@ import { createStepper } from './stepper.js';
 import { cell, name, num, table } from './tables.js';
 import { createTree } from './tree.js';
 
-/** The nodes that stand in the row after so many merges, in order. */
+/** The nodes of the row after a number of merges, in order. */
 export function rowAfter({ leaves, nodes }, merges) {
   const joined = new Set(nodes.slice(leaves, leaves + merges).flatMap((node) => [node.left, node.right]));
   return nodes
@@ -19,7 +19,7 @@ export function rowAfter({ leaves, nodes }, merges) {
 
 /**
  * @param {object} pretoken as /v1/explain and /v1/bpe/train give it
- * @param {{rankName: string}} words what a rank is called here
+ * @param {{rankName: string}} words the name of a rank
  */
 export function mergeView(pretoken, { rankName }) {
   const { leaves, nodes } = pretoken;
@@ -100,7 +100,7 @@ export function mergeView(pretoken, { rankName }) {
 
 const mono = (node) => h('code', {}, spelling(node));
 
-/** The tokens that a pre-token ended as. */
+/** The tokens of a pre-token. */
 export const finalTokens = (pretoken) =>
   chips(
     pretoken.tokens.map((index) => pretoken.nodes[index]),

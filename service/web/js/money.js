@@ -1,4 +1,4 @@
-// Decimal money: the API's strings, exactly. No float touches an amount.
+// Exact decimal amounts, from the strings of the API. No amount becomes a float.
 
 /**
  * A decimal: `digits` × 10^-`scale`.

@@ -1,4 +1,4 @@
-// Choosing models and tokenizers.
+// Inputs that choose models and tokenizers.
 
 import { listModels, listTokenizers, USUAL_MODELS } from './catalog.js';
 import { h, newId, put } from './dom.js';
@@ -7,10 +7,10 @@ import { t } from './i18n.js';
 const LIST = 'known-models';
 const MOST = 12;
 
-/** The models that are compared, on every tab the same. */
+/** The models that are compared. They are the same on all tabs. */
 export const chosen = { models: [...USUAL_MODELS] };
 
-/** The list of names that inputs offer: one in the page, filled when it is there. */
+/** The list of names that inputs suggest. There is one in the page, filled once the catalog is there. */
 export async function fillModelNames() {
   const list = document.getElementById(LIST) ?? document.body.appendChild(h('datalist', { id: LIST }));
   const models = await listModels();
@@ -20,7 +20,7 @@ export async function fillModelNames() {
   );
 }
 
-/** An input for one model's name, by any spelling. */
+/** An input for the name of one model, in any spelling. */
 export function modelInput({ label, value = '', placeholder = '', onchange }) {
   const id = newId('model');
   const input = h('input', {
@@ -94,7 +94,7 @@ export function createModelPicker({ onchange }) {
     onchange();
   }
 
-  /** One name instead of another, where the reader took a close one. */
+  /** Replaces a name by the suggestion that the reader chose. */
   function replace(old, name) {
     change([...new Set(chosen.models.map((each) => (each === old ? name : each)))]);
   }
@@ -102,7 +102,7 @@ export function createModelPicker({ onchange }) {
   return { element, replace };
 }
 
-/** A select over tokenizers; `usable` leaves some out. */
+/** A select of tokenizers. `usable` decides which are offered. */
 export function createTokenizerSelect({ label, value, onchange, usable = () => true }) {
   const id = newId('tokenizer');
   const select = h(
@@ -121,7 +121,7 @@ export function createTokenizerSelect({ label, value, onchange, usable = () => t
   return { select, element: h('div', { class: 'field' }, h('label', { for: id }, label), select) };
 }
 
-/** A select over options [value, words]. */
+/** A select of options [value, text]. */
 export function createSelect({ label, value, options, onchange }) {
   const id = newId('select');
   const select = h(
@@ -132,7 +132,7 @@ export function createSelect({ label, value, options, onchange }) {
   return { select, element: h('div', { class: 'field' }, h('label', { for: id }, label), select) };
 }
 
-/** Buttons of which one is pressed. */
+/** Buttons, one of which is pressed. */
 export function createChoice({ label, value, options, onchange }) {
   const buttons = options.map(([option, words]) =>
     h('button', { type: 'button', 'aria-pressed': String(option === value), onclick: () => choose(option) }, words),
@@ -144,7 +144,7 @@ export function createChoice({ label, value, options, onchange }) {
   return { element: h('div', { class: 'choice', role: 'group', 'aria-label': label }, buttons) };
 }
 
-/** A labelled whole number. */
+/** An input for a whole number, with a label. */
 export function numberInput({ label, value, min = 0, max, step = 1, onchange }) {
   const id = newId('number');
   const input = h('input', {
@@ -162,7 +162,7 @@ export function numberInput({ label, value, min = 0, max, step = 1, onchange }) 
   return { input, element: h('div', { class: 'field' }, h('label', { for: id }, label), input) };
 }
 
-/** Ready examples as buttons. @param {Array<{key: string}>} examples @param {(example: any) => void} ontake */
+/** Examples as buttons. @param {Array<{key: string}>} examples @param {(example: any) => void} ontake */
 export function createExamples(examples, ontake) {
   return h(
     'div',

@@ -1,4 +1,4 @@
-// Where the reader is: a tab and, for what can be shared, its numbers. Never a text.
+// The place in the page, in its address: a tab and, where they can be shared, its numbers. Never a text.
 
 /** @returns {{tab: string, params: URLSearchParams}} */
 export function currentPlace() {
@@ -6,7 +6,7 @@ export function currentPlace() {
   return { tab, params: new URLSearchParams(query) };
 }
 
-/** Writes the place into the address, without a new entry in the history. */
+/** Writes the place into the address of the page, without a new entry in the history. */
 export function setPlace(tab, params = null) {
   history.replaceState(null, '', `#${tab}${params === null ? '' : `?${params}`}`);
 }

@@ -1,11 +1,11 @@
-// What went wrong, in words, with the way out.
+// Shows what went wrong, and what can be done.
 
 import { ApiError } from './api.js';
 import { h } from './dom.js';
 import { has, t } from './i18n.js';
 
 /**
- * A box that says what went wrong; `onnear` is called with a name that the reader chose from the closest ones.
+ * A box that says what went wrong. `onnear` is called with the name that the reader chose from the suggestions.
  * @param {Error} error
  * @param {(name: string) => void} [onnear]
  */
@@ -31,5 +31,5 @@ export function problem(error, onnear) {
   );
 }
 
-/** A quiet line where there is nothing to show yet. */
+/** A line of text where there is nothing to show yet. */
 export const hint = (text) => h('p', { class: 'hint' }, text);

@@ -1,10 +1,10 @@
-// Where tokens stand when they are written in rows of a given width. Pure: no page is touched.
+// Lays tokens out in rows of a given width. It does not touch the page.
 
 import { spelled, standIn } from './visible.js';
 
 /**
- * The tokens of a text, as /v1/tokenize gives them in columns. `starts` and `ends` are places in `text` (UTF-16);
- * `exceptions` are tokens whose own text is not that slice, by index.
+ * The tokens of a text, in columns as in /v1/tokenize. `starts` and `ends` are places in `text` (UTF-16). `exceptions`
+ * are the tokens, by index, whose own text differs from that part of `text`.
  * @typedef {object} Tokens
  * @property {string} text
  * @property {number} length
@@ -19,17 +19,17 @@ import { spelled, standIn } from './visible.js';
  * @typedef {{token: number[], place: number[], length: number}} Rows
  */
 
-/** What stands for a token without text of its own, such as the mark of a word's edge. */
+/** The stand-in for a token without text, such as the mark at the edge of a word. */
 export const EMPTY = '¦';
 
-/** @returns {{text: string, hex: boolean}} a token as it is shown: `hex` where some of its bytes are no characters */
+/** @returns {{text: string, hex: boolean}} a token as it is shown; `hex` says that bytes of it are no characters */
 export function tokenText(tokens, index) {
   const exception = tokens.exceptions.get(index);
   if (exception?.bytes_hex) return { text: spelled(exception), hex: true };
   return { text: exception ? exception.text : tokens.text.slice(tokens.starts[index], tokens.ends[index]), hex: false };
 }
 
-/** The width of characters in pixels, remembered. @param {CanvasRenderingContext2D} context with the font set */
+/** The width of characters in pixels, cached. @param {CanvasRenderingContext2D} context with the font set */
 export function measurer(context) {
   const narrow = context.measureText('0').width;
   const hangul = context.measureText('가').width;
@@ -48,12 +48,12 @@ export function measurer(context) {
   };
 }
 
-/** Pixels that a token takes beside its characters, and those of one that is bytes or a number. */
+/** Pixels that a token takes beside its characters, and the same for a token that is shown as bytes or a number. */
 export const GAP = 2;
 export const CHIP = 10;
 
 /**
- * Tokens in rows: none is broken but one that is wider than a row, or behind a line feed in it.
+ * Lays tokens out in rows. A token is only broken where it is wider than a row, or behind a line feed in it.
  * @param {Tokens} tokens
  * @param {number} width of a row in pixels
  * @param {(char: string, code: number) => number} measure

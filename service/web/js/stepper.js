@@ -1,4 +1,4 @@
-// Forwards and backwards through steps 0..count: buttons, a slider, and playing where it is asked for.
+// Goes through the steps 0..count: buttons, a slider, and a button that plays them where wanted.
 
 import { h, newId, put, s } from './dom.js';
 import { t } from './i18n.js';
@@ -17,7 +17,7 @@ const icon = (name) =>
 
 /**
  * @param {{count: number, at?: number, label: string, onstep: (at: number) => void, pace?: number}} options
- *   `pace` in milliseconds brings a button that plays
+ *   `pace`, in milliseconds, adds a button that plays
  * @returns {{element: HTMLElement, go: (at: number) => void}}
  */
 export function createStepper({ count, at = 0, label, onstep, pace = 0 }) {
@@ -72,7 +72,7 @@ export function createStepper({ count, at = 0, label, onstep, pace = 0 }) {
   function draw() {
     slider.value = at;
     said.textContent = t('step.of', { at, count });
-    // aria-disabled keeps the focus where it is when an end is reached.
+    // aria-disabled keeps the focus on the button when the first or the last step is reached.
     buttons.forEach((each, index) => each.setAttribute('aria-disabled', String(index < 2 ? at === 0 : at === count)));
     if (play) {
       const words = timer ? t('step.pause') : t('step.play');

@@ -1,8 +1,9 @@
-// English words. Keys are the same as in strings-ko.js.
+// English texts. The keys are the same as in strings-ko.js.
 
 export const en = {
   motto: 'How many tokens is it, what does it cost, and how sure are we?',
   foot: 'Counted on this server, offline: nothing is sent to a model, nothing is stored, and what you type stays out of the address.',
+  'foot.docs': 'API documentation',
   skip: 'Skip to the content',
   tabs: 'Parts of the playground',
   unknown: 'unknown',

@@ -1,8 +1,9 @@
-// Korean words. Keys are the same as in strings-en.js.
+// Korean texts. The keys are the same as in strings-en.js.
 
 export const ko = {
   motto: '토큰은 몇 개이고, 얼마이며, 그 수는 얼마나 믿을 만한가?',
   foot: '이 서버에서 오프라인으로 셉니다. 모델에 보내지 않고, 저장하지 않으며, 입력한 글은 주소에 남지 않습니다.',
+  'foot.docs': 'API 문서',
   skip: '본문으로 건너뛰기',
   tabs: '플레이그라운드의 화면들',
   unknown: '알 수 없음',

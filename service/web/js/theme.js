@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it.
+// The theme: light, dark, or that of the system.
 
 import { h } from './dom.js';
 import { t } from './i18n.js';
@@ -20,7 +20,7 @@ function apply() {
   else document.documentElement.dataset.theme = theme;
 }
 
-/** A button that goes from theme to theme. */
+/** A button that switches to the next theme. */
 export function themeButton() {
   const button = h('button', { type: 'button', class: 'quiet', onclick: next }, t(`theme.${theme}`));
   function next() {
@@ -28,7 +28,7 @@ export function themeButton() {
     try {
       localStorage.setItem(STORED, theme);
     } catch {
-      /* storage is off: it holds until the page is left */
+      /* storage is off: the choice is lost when the page is left */
     }
     apply();
     button.textContent = t(`theme.${theme}`);

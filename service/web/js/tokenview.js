@@ -1,4 +1,4 @@
-// Tokens in colour. Of a long text only the rows that can be seen are in the page.
+// Shows tokens in colours. Of a long text only the visible rows are in the page.
 
 import { h, put } from './dom.js';
 import { number, t } from './i18n.js';
@@ -6,7 +6,7 @@ import { EMPTY, layOut, measurer, rowOf, tokenAt, tokenText } from './rows.js';
 import { spaced, spoken, standIn } from './visible.js';
 
 const ROW = 28;
-/** Browsers have a largest height (Firefox: 17.8 million pixels); beyond ours, scrolling takes larger steps. */
+/** Browsers limit the height of an element (Firefox: 17.8 million pixels). Beyond it scrolling takes larger steps. */
 const TALLEST = 8_000_000;
 const COLOURS = 6;
 const MORE = 6;
@@ -54,7 +54,7 @@ export function createTokenView({ label, onselect = () => {} }) {
 
   const seen = () => Math.ceil(box.clientHeight / ROW);
 
-  /** The row at the top, by where the scroll bar stands. */
+  /** The row at the top, by the position of the scroll bar. */
   function firstRow() {
     const room = Math.max(1, Math.min(TALLEST, rows.length * ROW) - box.clientHeight);
     return Math.round((box.scrollTop / room) * Math.max(0, rows.length - box.clientHeight / ROW));
@@ -92,7 +92,7 @@ export function createTokenView({ label, onselect = () => {} }) {
     return line;
   }
 
-  /** The characters `from` to `to` of a token; only the piece with its beginning is an option of the list. */
+  /** The characters `from` to `to` of a token. Only the piece with its first character is an option of the list. */
   function drawToken(index, from, to) {
     const { text, hex } = tokenText(tokens, index);
     const kind = shows === 'ids' || hex || text === '' ? ' chipped' : '';
@@ -126,7 +126,7 @@ export function createTokenView({ label, onselect = () => {} }) {
     return tokens.ids ? t('token.spoken', { text: said, id: String(tokens.ids[index]) }) : said;
   }
 
-  // ------------------------------------------------------------ what a token is
+  // ------------------------------------------------------------ details of a token
 
   function inspect(index) {
     if (tokens === null || index >= tokens.length) {
@@ -190,7 +190,7 @@ export function createTokenView({ label, onselect = () => {} }) {
     event.preventDefault();
   }
 
-  /** The token `by` rows below, as far into its row as the active one is into its. */
+  /** The token `by` rows below, at the same place in its row as the active token. */
   function below(by) {
     const row = rowOf(rows, active);
     const into = active - rows.token[row];
@@ -215,7 +215,7 @@ export function createTokenView({ label, onselect = () => {} }) {
     box.scrollTop = (row / Math.max(1, rows.length - box.clientHeight / ROW)) * room;
   }
 
-  // ------------------------------------------------------------ what others call
+  // ------------------------------------------------------------ the functions of the view
 
   function show(given, mode) {
     tokens = given;
@@ -259,7 +259,7 @@ function tokenOf(target) {
   return found === null ? null : Number(found.getAttribute('data-token'));
 }
 
-/** Text with the stand-ins of what cannot be seen in elements of their own. */
+/** A text. The stand-ins for characters that cannot be seen are elements of their own. */
 function pieces(text) {
   const made = [];
   let plain = '';

@@ -1,4 +1,4 @@
-// A training step by step: the pairs, the one that was merged, and what that made of corpus and vocabulary.
+// A training, step by step: the pairs, the merged pair, and the corpus and vocabulary after the merge.
 
 import { spelling } from './chips.js';
 import { h, put } from './dom.js';
@@ -68,7 +68,7 @@ export function trainingView(answer, words) {
     return h('code', {}, spelling(vocabulary[id]));
   }
 
-  /** Before the merge that comes next: its pairs; and what the merges so far have made of the corpus. */
+  /** The pairs before the next merge, and the corpus after the merges so far. */
   function go(at) {
     const next = steps[at];
     const tokens = at === 0 ? corpus.tokens : steps[at - 1].tokens;

@@ -1,4 +1,4 @@
-// The merges of one pre-token as a tree: leaves below, each merge above the two that it joined.
+// Draws the merges of one pre-token as a tree: leaves at the bottom, each merge above the two nodes that it joined.
 
 import { h, s } from './dom.js';
 import { spelling } from './chips.js';
@@ -66,7 +66,7 @@ export function createTree(pretoken) {
 
 const branch = (x1, y1, x2, y2) => `M${x1} ${y1}C${x1} ${(y1 + y2) / 2} ${x2} ${(y1 + y2) / 2} ${x2} ${y2}`;
 
-/** A box for a label; characters of East Asia are twice as wide. */
+/** The width of a box for a label. East Asian characters are twice as wide. */
 function widthOf(node) {
   const label = spelling(node);
   const wide = (label.match(/[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\ud83c-\ud83e]/g) ?? [])
@@ -74,7 +74,7 @@ function widthOf(node) {
   return Math.max(26, (label.length + wide * 0.75) * 8.5 + 12);
 }
 
-/** The centre, width and level of each node; leaves side by side, a merge amid what it joined. */
+/** The centre, width and level of each node. Leaves stand side by side, a merge in the middle of what it joined. */
 function placeNodes({ leaves, nodes }) {
   const places = [];
   let x = 4;

@@ -1,4 +1,4 @@
-// A request turn by turn: what each adds to the count.
+// Shows a request turn by turn, and how many tokens each turn adds.
 
 import { post } from './api.js';
 import { h } from './dom.js';
@@ -6,14 +6,14 @@ import { number, t } from './i18n.js';
 import { hint } from './problem.js';
 import { cell, name, num, row, table, underline } from './tables.js';
 
-/** Where the dialects keep their turns. */
+/** The fields in which the dialects have their turns. */
 const LISTS = ['messages', 'contents', 'input'];
 const MOST_TURNS = 60;
 const BEGINNING = 80;
 
 /**
- * A table of the turns of what countTokens was asked, each with the count of the request up to it less the count of
- * the request up to the one before.
+ * A table of the turns of a request. The tokens of a turn are the count of the request up to it, less the count of the
+ * request up to the turn before.
  */
 export async function turnTable(asked, signal) {
   const list = LISTS.find((each) => Array.isArray(asked.request[each]) && asked.request[each].length > 0);

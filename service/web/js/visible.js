@@ -1,6 +1,6 @@
 // Characters that cannot be seen, made visible.
 
-/** What stands for a character, and its name. */
+/** The stand-in for a character, and its name. */
 const SHOWN = new Map([
   [' ', ['·', 'space']],
   ['\t', ['→', 'tab']],
@@ -63,7 +63,7 @@ const TAG = /^[\u{e0000}-\u{e0fff}]$/u;
 const CONTROL = /^[\u0080-\u009f\u2061-\u2065\u206a-\u206f\ufff9-\ufffb]$/;
 
 /**
- * What stands for `char` where it cannot be seen itself, null where it can.
+ * The stand-in for `char` where it cannot be seen, and null where it can.
  * @param {string} char one code point @returns {string|null}
  */
 export function standIn(char) {
@@ -74,7 +74,7 @@ export function standIn(char) {
 
 const hexOf = (char) => char.codePointAt(0).toString(16).toUpperCase();
 
-/** Letters as they are, the others by name: what a screen reader should say. */
+/** A text for screen readers: letters as they are, other characters by name. */
 export function spoken(text) {
   let said = '';
   for (const char of text) {
@@ -95,7 +95,7 @@ export function visible(text) {
 export const spaced = (hex) => hex.replace(/(..)(?=.)/g, '$1 ');
 
 /**
- * Bytes as the whole characters in them and, between these, the bytes of broken ones.
+ * Splits bytes into whole characters and, between them, the bytes of broken characters.
  * @param {string} hex @returns {Array<{text: string, hex: boolean}>}
  */
 export function segments(hex) {
@@ -116,7 +116,7 @@ export function segments(hex) {
   return found;
 }
 
-/** Bytes of the character that begins with a byte, 0 where none does. */
+/** Number of bytes of the character that begins with a byte. 0 where none does. */
 const sizeOf = (byte) => (byte < 0x80 ? 1 : byte < 0xc2 ? 0 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : byte < 0xf5 ? 4 : 0);
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -129,7 +129,7 @@ function decoded(bytes) {
   }
 }
 
-/** A token's spelling in one line: its characters, and in ‹ › the bytes of those that are broken. */
+/** A token in one line: its characters, and in ‹ › the bytes of broken characters. */
 export function spelled({ text, bytes_hex: hex }) {
   if (text !== null) return visible(text);
   let known = spellings.get(hex);
@@ -143,5 +143,5 @@ export function spelled({ text, bytes_hex: hex }) {
   return known;
 }
 
-/** A text has few broken pieces, but may have each of them many times. */
+/** A cache: a text has few different broken pieces, but may have each of them many times. */
 const spellings = new Map();

@@ -1,4 +1,4 @@
-// What a request comes to: by section, against the window, in money, and what could not be counted.
+// Shows the count of a request: by section, against the window, in money, and what could not be counted.
 
 import { meter, SECTIONS, sectionBar } from './bars.js';
 import { h } from './dom.js';
@@ -65,7 +65,7 @@ function budgetView(count, verdict) {
   ];
 }
 
-/** The meter: input, how far it may be off, and the output that is asked for. */
+/** The bar of the window: input, how far it may be off, and the output that is asked for. */
 function windowView(count, verdict, output) {
   const window = count.context?.window;
   if (!window) return h('p', { class: 'muted' }, t('request.no_window'));

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.api.usage_report import SHOWN
+from service.answers.usage import SHOWN
 from tests.support.web import client_of, make_app
 
 CHAT = {"model": "gpt-4o", "request": {"messages": [{"role": "user", "content": "hello"}]}}

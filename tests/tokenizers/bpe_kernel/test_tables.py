@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import unicodedata
 from hashlib import sha256
@@ -12,13 +13,13 @@ from typing import Any
 import pytest
 from tokenizers import normalizers, pre_tokenizers
 
-from scripts.make_bpe_tables import added, derive, tiktoken_kinds
+from scripts.make_bpe_tables import CHANGES, JOINS, added, derive, tiktoken_kinds
 from service.tokenizers.bpe_kernel.tables import (
     ADDED_BYTES,
     PAGE,
     BpeTables,
     Header,
-    beside_bit,
+    hash_pair,
     make_rank_tables,
     pack,
     unpack,
@@ -39,7 +40,7 @@ def source(name: str) -> dict[str, Any]:
 
 
 def test_gemmas_tables_are_derived_from_its_json() -> None:
-    """For both, `make_word_tables --check`; the legacy Claude's take half a minute."""
+    """For both, `make_bpe_tables --check`; the legacy Claude's take half a minute."""
     assert sha256(derive("gemma3-words")).hexdigest() == shipped_files()["gemma3-words"].sha256
 
 
@@ -55,12 +56,12 @@ def test_merges_are_those_of_the_json(name: str, tables: BpeTables) -> None:
 
 
 def test_no_token_that_merging_makes_holds_a_pair_where_texts_are_cut() -> None:
-    ascii_bits, bits = GEMMA.sections["beside"], GEMMA.sections["beside_bits"]
+    ascii_bits, bits = GEMMA.sections["beside"], GEMMA.sections["hash_pairs"]
 
     def is_beside(first: int, second: int) -> bool:
         if first < 128 and second < 128:
             return bool(ascii_bits[first << 4 | second >> 3] >> (second & 7) & 1)
-        bit = beside_bit(first, second)
+        bit = hash_pair(first, second)
         return bool(bits[bit >> 3] >> (bit & 7) & 1)
 
     pairs = set()
@@ -95,19 +96,67 @@ def test_openais_kinds_are_how_tiktoken_reads_the_classes_of_its_patterns() -> N
     ]
 
 
-def test_changes_are_hugging_faces_nfkc() -> None:
-    normalise = normalizers.NFKC().normalize_str
-    found = numbers(CLAUDE, "changes")
-    codes, starts = found[: len(found) // 2], found[len(found) // 2 :]
-    assert len(codes) > 4_000
-    assert sorted(codes) == list(codes)
-    assert len(starts) == len(codes) + 1
-    content = bytes(CLAUDE.sections["change_bytes"])
-    for code, (start, end) in zip(codes, pairwise(starts), strict=True):
-        assert content[start:end].decode() == normalise(chr(code)) != chr(code)
-        assert end - start <= 3 * len(chr(code).encode())
-        assert normalise(f"e\u0301{chr(code)}가{chr(code)}") == f"é{normalise(chr(code))}가{normalise(chr(code))}"
-        assert not unicodedata.combining(chr(code))
+def compose_by_tables(text: str) -> str:
+    """NFKC by the tables, the slow way; Hangul by the standard library."""
+    codes, starts = halves(numbers(CLAUDE, "composed"), extra=1)
+    content = bytes(CLAUDE.sections["decomposed"])
+    parts = {code: content[start:end].decode() for code, (start, end) in zip(codes, pairwise(starts), strict=True)}
+    classes = dict(zip(*halves(numbers(CLAUDE, "marks")), strict=True))
+    rows = numbers(CLAUDE, "first_parts")
+    third = len(rows) // 3
+    pairs = dict(zip(zip(rows, rows[third:], strict=False), rows[2 * third :], strict=False))
+    found: list[str] = []
+    for char in "".join(parts.get(ord(char), char) for char in text):
+        at = len(found)
+        while at and 0 < classes.get(ord(char), 0) < classes.get(ord(found[at - 1]), 0):
+            at -= 1
+        found.insert(at, char)
+    made: list[str] = []
+    starter = None
+    for char in found:
+        number = classes.get(ord(char), 0)
+        if starter is not None and (len(made) - 1 == starter or classes.get(ord(made[-1]), 0) < number):
+            composite = pairs.get((ord(made[starter]), ord(char)))
+            if composite is not None:
+                made[starter] = chr(composite)
+                continue
+        if not number:
+            starter = len(made)
+        made.append(char)
+    return re.sub("[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?", _to_syllable, "".join(made))
+
+
+def _to_syllable(jamo: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", jamo[0])
+
+
+def halves(found: tuple[int, ...], extra: int = 0) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    middle = (len(found) - extra) // 2
+    assert sorted(found[:middle]) == list(found[:middle])
+    return found[:middle], found[middle:]
+
+
+def test_the_tables_of_nfkc_are_hugging_faces() -> None:
+    normalize = normalizers.NFKC().normalize_str
+    codes = [*numbers(CLAUDE, "composed")[: len(numbers(CLAUDE, "composed")) // 2 : 7],
+             *numbers(CLAUDE, "marks")[: len(numbers(CLAUDE, "marks")) // 2 : 5], *range(0x80, 0x3000, 11)]
+    assert len(codes) > 2_000
+    text = "".join(f"e\u0301{chr(code)}\u0323{chr(code)}x" for code in codes)
+    assert compose_by_tables(text) == normalize(text)
+
+
+def test_what_is_read_as_joining_may_be_reordered_or_composed() -> None:
+    pages = struct.unpack(f"<{len(CLAUDE.sections['kind_pages']) // 2}H", CLAUDE.sections["kind_pages"])
+    kinds = CLAUDE.sections["kinds"]
+    normalize = normalizers.NFKC().normalize_str
+    for code in range(0x80, 0x20000):
+        if 0xD800 <= code < 0xE000:
+            continue
+        char, record = chr(code), kinds[pages[code // PAGE] * PAGE + code % PAGE]
+        assert bool(record & CHANGES) is (normalize(char) != char)
+        if not record & JOINS:
+            for before in ("e\u0323\u0301", "\uac00", "\u1100", "\u0915\u0345"):
+                assert normalize(before + char) == normalize(before) + normalize(char)
 
 
 def test_added_tokens_are_in_order_and_nothing_else_is_taken_for_one() -> None:
@@ -128,7 +177,7 @@ def test_added_tokens_are_in_order_and_nothing_else_is_taken_for_one() -> None:
 
 
 def test_what_is_packed_is_unpacked() -> None:
-    header = Header("gpt2", {"<x>": 3}, 1, [[200, 300]])
+    header = Header("gpt2", {"<x>": 3}, 1)
     found = unpack(pack(header, {"one": b"\n{}", "two": b"", "three": b"\0\1"}))
     assert found.header == header
     assert {name: bytes(section) for name, section in found.sections.items()} == {

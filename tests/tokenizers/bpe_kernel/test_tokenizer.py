@@ -1,32 +1,30 @@
-"""Counting word by word, against tiktoken and Hugging Face tokenizers."""
+"""The BPE kernel against tiktoken and Hugging Face tokenizers."""
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 import time
-import unicodedata
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers.normalizers import NFKC
 
-from scripts.fuzz_bpe_kernel import SURROUNDINGS, BpeTexts, compare, read_tables
+from scripts.fuzz_bpe_kernel import LONG_WORDS, SURROUNDINGS, BpeTexts, compare, read_tables
 from service.errors import TokenizerUnavailable
 from service.tokenizers import wasm
-from service.tokenizers.bpe_kernel.kernel import BLOCK, MAX_KERNELS, KernelPool
+from service.tokenizers.bpe_kernel.kernel import BLOCK_CHARS, MAX_KERNELS, KernelPool
 from service.tokenizers.bpe_kernel.tokenizer import BpeTokenizer
 from service.tokenizers.data import read_verified
-from service.tokenizers.fast import SplintrTokenizer
-from service.tokenizers.reference.huggingface import MergeBpe
 from service.tokenizers.registry import Registry, get_tokenizer
 from service.tokenizers.vocabulary import Vocabulary
 from tests.support.nasty_texts import BLANK_TEXTS, TEXTS
 
 NAMES = ["claude", "gemma3", "o200k_base", "cl100k_base"]
-LISTED = NAMES[:2]
 PROSE = "It's 42 o'clock; the WIRED foxes — 漢字 and ½ — don't care: 안녕하세요. <b>x</b>\n\n"
 ANY_TEXT = st.one_of(TEXTS, BLANK_TEXTS, st.text(st.characters(codec="utf-8")), st.text(st.characters(codec=None)))
 
@@ -43,8 +41,8 @@ def vocabulary(name: str) -> Vocabulary:
     return found
 
 
-def small_blocks(name: str, block: int) -> KernelPool:
-    return KernelPool(read_tables(name), block)
+def small_blocks(name: str, block_chars: int) -> KernelPool:
+    return KernelPool(read_tables(name), block_chars)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,11 +102,11 @@ def test_places_where_it_is_cut_by_rule(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_long_text_is_counted_in_blocks_as_it_is_whole(name: str) -> None:
-    text = PROSE * (3 * BLOCK // len(PROSE))
+    text = PROSE * (3 * BLOCK_CHARS // len(PROSE))
     assert counter(name).count(text) == get_tokenizer(name, "reference").count(text)
-    normal = unicodedata.normalize("NFKC", PROSE) * 10
-    for block in (1, 7, 64, 65, 100, 333):
-        assert small_blocks(name, block).count(normal) == get_tokenizer(name, "reference").count(normal)
+    text = (PROSE + "e\u0323\u0301 \u1100\u1161\u11a8 \uff76\uff9e " + "a" + "\u0301" * 70 + "\u0323 ") * 5
+    for block_chars in (1, 7, 64, 65, 100, 333):
+        assert small_blocks(name, block_chars).count(text) == get_tokenizer(name, "reference").count(text)
 
 
 @pytest.mark.parametrize("unit", ["x", "=", " ", "\n", "\u2581", "한", "<", "'s", "a1", "\U0001f600"])
@@ -121,19 +119,28 @@ def test_long_runs_are_counted_as_by_the_reference(name: str, unit: str) -> None
 
 @pytest.mark.parametrize("unit", ["x", " ", "<", "漢字仮名", "\n", "\u2581", "ab1 ", "e\u0301", "\u0301", "\uff21"])
 @pytest.mark.parametrize("name", NAMES)
-def test_it_takes_linear_time(name: str, unit: str) -> None:
+def test_the_kernel_counts_a_very_long_text_itself_in_linear_time(name: str, unit: str) -> None:
     tokenizer = counter(name)
-    tokenizer.speller  # noqa: B018 - its load is no part of the time
-    began = time.process_time()
-    tokenizer.count(unit * (1_000_000 // len(unit)))
-    assert time.process_time() - began < 5
+
+    def seconds(size: int) -> float:
+        began = time.process_time()
+        assert tokenizer.kernels.count(unit * (size // len(unit))) is not None
+        return time.process_time() - began
+
+    seconds(100_000)
+    assert seconds(1_600_000) < 60 * max(seconds(100_000), 0.01)  # 256 times if it were quadratic
 
 
-def test_a_word_beyond_the_kernel_is_counted_by_the_other_engine() -> None:
-    tokenizer = counter("claude")
-    text = "x" * 70_000
-    assert tokenizer.kernels.count(text) is None
-    assert tokenizer.count(text) == tokenizer.speller.count(text)
+@pytest.mark.parametrize("letters", LONG_WORDS[::2])
+@pytest.mark.parametrize("name", NAMES)
+def test_words_that_are_merged_in_windows_have_the_ids_of_the_reference(name: str, letters: str) -> None:
+    some = random.Random(11)
+    for text in ((letters * 150_000)[:150_000], "".join(some.choices(letters, k=140_000))):
+        ids = vocabulary(name).encode(text)
+        found = counter(name).kernels.encode(text)
+        assert found is not None
+        assert list(found) == ids
+        assert counter(name).kernels.count(text) == len(ids)
 
 
 def test_words_that_share_a_slot_do_not_share_a_count() -> None:
@@ -145,29 +152,48 @@ def test_words_that_share_a_slot_do_not_share_a_count() -> None:
         assert counter(name).count(text) == counter(name).count(text) == expected
 
 
-def test_splintr_is_loaded_for_what_the_kernel_leaves_and_not_before() -> None:
-    fresh = Registry().get("claude")
+def test_the_reference_is_loaded_for_what_the_kernel_leaves_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry()
+    fresh = registry.get("claude")
     assert isinstance(fresh, BpeTokenizer)
     fresh.count(PROSE)
     fresh.pieces(PROSE)
-    assert fresh._speller is None
-    long = "xy" * 40_000
+    assert not registry.is_loaded("claude", "reference")
+    monkeypatch.setattr(fresh.kernels, "_run", lambda call, text: None)  # as without memory
+    long = PROSE * 2_000
+    assert fresh.count(long) == vocabulary("claude").count(long)
     assert fresh.encode(long) == vocabulary("claude").encode(long)
-    assert isinstance(fresh._speller, SplintrTokenizer)
+    assert registry.is_loaded("claude", "reference")
 
 
-def test_what_the_kernel_leaves_goes_to_the_reference_where_splintr_fails_its_check(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    reference = vocabulary("claude")
-    wrong = MergeBpe("claude", "of other data", read_verified("claude"))
-    fresh = BpeTokenizer(
-        "claude", reference.fingerprint, lambda: read_tables("claude"), fast=lambda: wrong, reference=lambda: reference
-    )
-    long = "xy" * 40_000
-    assert fresh.encode(long) == reference.encode(long)
-    assert fresh.speller is reference
-    assert "revision" in caplog.text
+@pytest.mark.parametrize("name", [*NAMES, "o200k_harmony"])
+@settings(max_examples=60, deadline=None)
+@given(text=TEXTS)
+def test_special_tokens_are_parsed_as_by_the_reference(name: str, text: str) -> None:
+    assert counter(name).encode(text, parse_special=True) == vocabulary(name).encode(text, parse_special=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(ANY_TEXT, max_size=8))
+def test_a_batch_is_its_singles(name: str, texts: list[str]) -> None:
+    for tokenizer in (counter(name), vocabulary(name)):
+        assert tokenizer.count_batch(texts) == [tokenizer.count(text) for text in texts]
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "claude"])
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(st.characters(codec="utf-8")))
+def test_decoding_gives_the_normal_text_back(name: str, text: str) -> None:
+    normal = NFKC().normalize_str(text) if name == "claude" else text
+    assert counter(name).decode_bytes(counter(name).encode(text)).decode() == normal
+
+
+def test_parts_of_a_long_text_add_up() -> None:
+    for name in NAMES:
+        parts = counter(name).cut(PROSE * 500, 1_000)
+        assert len(parts) > 10
+        assert sum(map(counter(name).count, parts)) == counter(name).count(PROSE * 500)
 
 
 def test_it_knows_the_special_tokens_of_the_json() -> None:
@@ -178,16 +204,18 @@ def test_it_knows_the_special_tokens_of_the_json() -> None:
         assert counter(name).added_tokens == reference.added_tokens
 
 
-def test_without_wasmtime_splintr_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_kernel = counter("claude").count(PROSE * 50)
+def test_without_wasmtime_the_reference_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry()
     wasm.errors.cache_clear()
     monkeypatch.setitem(sys.modules, "wasmtime", None)
     try:
-        without = Registry().get("claude")
+        without = registry.get("claude")
     finally:
         wasm.errors.cache_clear()
-    assert isinstance(without, SplintrTokenizer)
-    assert without.count(PROSE * 50) == with_kernel
+    assert without.engine == "reference"
+    assert without.count(PROSE * 50) == counter("claude").count(PROSE * 50)
+    (state,) = registry.states()
+    assert state.golden == "the fast engine of claude does not run here: wasmtime does not import"
 
 
 def test_damaged_tables_are_refused() -> None:

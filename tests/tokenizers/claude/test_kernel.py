@@ -19,7 +19,7 @@ from service.tokenizers import claude, wasm
 from service.tokenizers.claude import kernel, tables
 from service.tokenizers.claude.kernel import KernelPool, KernelUnavailable
 from service.tokenizers.claude.memo import MemoCounter
-from service.tokenizers.claude.tokenizer import KERNEL_FROM, ClaudeTokenizer
+from service.tokenizers.claude.tokenizer import KERNEL_MIN_CHARS, ClaudeTokenizer
 from tests.tokenizers.compiling import can_compile
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -43,10 +43,10 @@ def test_long_texts_go_to_the_kernel_and_short_ones_do_not(monkeypatch: pytest.M
 
     monkeypatch.setattr(KernelPool, "count", count)
     tokenizer = claude.load("claude-v4.7")
-    tokenizer.count("x" * (KERNEL_FROM - 1))
+    tokenizer.count("x" * (KERNEL_MIN_CHARS - 1))
     assert sizes == []
-    tokenizer.count("x" * KERNEL_FROM)
-    assert sizes == [KERNEL_FROM]
+    tokenizer.count("x" * KERNEL_MIN_CHARS)
+    assert sizes == [KERNEL_MIN_CHARS]
 
 
 def test_without_wasmtime_the_memo_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,13 +133,13 @@ def test_a_text_that_does_not_fit_is_counted_by_the_memo(monkeypatch: pytest.Mon
 
 
 def both_ways(tokenizer: ClaudeTokenizer, text: str) -> tuple[int | None, int]:
-    """The kernel's count of the text as it is, and its count of what Python normalised."""
+    """The kernel's count of the text as it is, and its count of what Python normalized."""
     assert tokenizer._kernels is not None
     return tokenizer._kernels.count(text), tokenizer._count_normalized(text, tokenizer._kernels.count_normal)
 
 
 @pytest.mark.parametrize("name", claude.NAMES)
-def test_the_kernel_normalises_every_character_as_python_does_or_asks(name: str) -> None:
+def test_the_kernel_normalizes_every_character_as_python_does_or_leaves_it(name: str) -> None:
     tokenizer = claude.load(name)
     asked = []
     for code in [*range(0x10000), *range(0x10000, 0x110000, 61)]:
@@ -162,7 +162,7 @@ ALPHABET = (
 
 
 @given(st.text(ALPHABET, min_size=1, max_size=40), st.sampled_from(claude.NAMES))
-def test_the_kernel_normalises_texts_as_python_does_or_asks(text: str, name: str) -> None:
+def test_the_kernel_normalizes_texts_as_python_does_or_leaves_them(text: str, name: str) -> None:
     got, expected = both_ways(TOKENIZERS[name], text)
     assert got in (None, expected)
 
@@ -180,10 +180,10 @@ def test_texts_in_nfc_need_no_python(text: str) -> None:
 @pytest.mark.parametrize("text", [
     "e\u0301", "\u0301\u0323", "\u1112\u1161", "\ud83d", "\ude00\ud83d", "\u0e4d\u0e32",
 ])
-def test_what_composes_reorders_or_is_half_a_pair_is_for_python(text: str) -> None:
+def test_text_that_composes_or_reorders_or_is_half_a_pair_is_left_to_python(text: str) -> None:
     assert both_ways(TOKENIZERS["claude-v3"], text)[0] is None
-    assert TOKENIZERS["claude-v3"].count(text * KERNEL_FROM) == TOKENIZERS["claude-v3"]._count_normalized(
-        text * KERNEL_FROM, MemoCounter(FAMILY).count
+    assert TOKENIZERS["claude-v3"].count(text * KERNEL_MIN_CHARS) == TOKENIZERS["claude-v3"]._count_normalized(
+        text * KERNEL_MIN_CHARS, MemoCounter(FAMILY).count
     )
 
 

@@ -43,7 +43,7 @@ def test_a_unit_is_remembered_only_up_to_a_length() -> None:
     assert list(counter._memo) == ["a" * memo.MAX_KEY]
 
 
-def test_an_entry_costs_what_the_bound_reckons_with() -> None:
+def test_an_entry_takes_the_bytes_that_the_bound_assumes() -> None:
     import sys
     import tracemalloc
 

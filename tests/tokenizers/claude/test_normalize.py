@@ -1,14 +1,16 @@
-"""Normalisation: the same as ctok's, character by character, and linear in hostile texts."""
+"""Normalization: the same as ctok's, character by character, and linear in hostile texts."""
 
 from __future__ import annotations
 
 import random
+import time
+import unicodedata
 
 import pytest
 from ctok.constants import LITERAL_MARKER_ESCAPE_TABLE
 from ctok.main import normalize as ctok_normalize
 
-from service.tokenizers.claude.normalize import is_changed, normalize, restore
+from service.tokenizers.claude.normalize import is_changed, normalize, restore, to_nfc
 
 
 def expected(text: str, *, fold_quotes: bool) -> str:
@@ -53,3 +55,25 @@ def test_noncharacters_come_back() -> None:
 ])
 def test_which_characters_do_not_stay(char: str, changed: bool) -> None:
     assert is_changed(char) is changed
+
+
+@pytest.mark.parametrize("letters", [
+    "\u0301\u0323", "\u0f73\u0301", "\u0344\u0345\u0327", "e\u0301\u0323\u05b0\u064b\u3099",
+    "\U0001f600\u0301\U0001d165\u0323",
+    "\u1e69\u0323\u0334", "\u1100\u1161\u11a8\u0323\u0301", "\u0958\u093c\u0301", "\U0002f800\u0323\U0001d15e",
+])
+def test_many_marks_are_put_in_order_as_nfc_does(letters: str) -> None:
+    some = random.Random(3)
+    for size in (33, 600, 1_500):
+        for text in ("".join(some.choices(letters, k=size)), (letters * size)[:size]):
+            assert to_nfc("x" * 600 + text) == unicodedata.normalize("NFC", "x" * 600 + text)
+
+
+def test_a_text_of_marks_takes_linear_time() -> None:
+    def seconds(size: int) -> float:
+        began = time.process_time()
+        to_nfc("a" + "\u0301\u0323\u0f73" * (size // 3))
+        return time.process_time() - began
+
+    seconds(3_000)
+    assert seconds(960_000) < 160 * max(seconds(30_000), 0.01)  # 1,024 times if it were quadratic

@@ -1,4 +1,4 @@
-"""The tiling tokenizers count as ctok does: the memo, the kernel and the slow twin, on texts of every kind."""
+"""The Claude tokenizers count as ctok does: the memo, the kernel and the slow twin, on texts of every kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ATOMS = (
     "a", "B", "s", "ⓐ", "\u064b", "'", "-", "±", "\u0301", "²", "१", "\ufe0f", "٥", "5", "文", "😀",
     " ", "\n", "\t", "\u3000", "’", "\ufdd0", "\x00", "\u0730",
 )
-"""One or two of every kind of character, and of everything that normalisation touches."""
+"""One or two of every kind of character, and of everything that normalization touches."""
 
 SNIPPETS = (
     "'s", "'ll", "’ve", "'S", "STRAẞE", "İz", "Aİ", "ΑΒΓΔ", "Σίσυφος", "①②", "½ ", "\r\n", "\xa0", "ํ\x01า", "\ue000",
@@ -138,7 +138,7 @@ def test_a_batch_is_its_texts_in_order() -> None:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TEXTS)
-def test_pieces_are_as_many_as_the_tokens_and_spell_the_normalised_text(text: str) -> None:
+def test_pieces_are_as_many_as_the_tokens_and_spell_the_normalized_text(text: str) -> None:
     for name, tokenizer in TOKENIZERS.items():
         pieces = tokenizer.pieces(text)
         assert len(pieces) == tokenizer.count(text)

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of the tiling tokenizers: one whole text, no units, no cuts, no memory.
+"""The slow, obvious twin of the Claude tokenizers: one whole text, no units, no cuts, no memory.
 
 It writes the marked stream of the text from left to right, run by run, and then tiles all of it at once over a plain
 set of pieces. It reads the same frozen tables as the service, so it holds on every Python, unlike ctok.
@@ -27,7 +27,7 @@ class Run:
 
 
 def split(text: str) -> list[Run]:
-    """Runs of one group; marks that no word carries are runs of their own, `strays`."""
+    """Runs of one group; marks that no word carries are runs of their own, `stray marks`."""
     runs: list[Run] = []
     for char in text:
         kind = tables.characters().kind(char)
@@ -35,7 +35,7 @@ def split(text: str) -> list[Run]:
         if kind == "V":
             group = last if last in HARD else "letters"
         elif kind == "M" and last != "word":
-            group = "strays"
+            group = "stray marks"
         else:
             group = GROUPS[kind]
         if group == last:
@@ -70,7 +70,7 @@ def borders(run: Run) -> tuple[bool, bool]:
 def seals(run: Run) -> bool:
     """Whether the run keeps an apostrophe after it from joining a contraction."""
     chars = tables.characters()
-    if run.group in ("word", "strays"):
+    if run.group in ("word", "stray marks"):
         return chars.seals(run.text[-1])
     return borders(run)[1]
 
@@ -95,20 +95,20 @@ def mark_word(word: str, family: tables.Family) -> str:
 
 
 def stream(text: str, family: tables.Family) -> str:
-    """The marked stream of a normalised text without its last newlines."""
+    """The marked stream of a normalized text without its last newlines."""
     runs = split(text)
     out = []
     for i, run in enumerate(runs):
         before, after = (runs[i - 1] if i else None), (runs[i + 1] if i + 1 < len(runs) else None)
         space_left = before.text[-1] == " " if before else family.frame_bow
         space_right = after is not None and after.text[0] == " " and after.text[:2] != "  "
-        opens_word = run.text == "'" and after is not None and after.group in ("word", "strays")
+        opens_word = run.text == "'" and after is not None and after.group in ("word", "stray marks")
         if i == 0 and family.frame_bow:
-            owns = run.group in ("word", "strays") or run.text[0] == " " or (borders(run)[0] and not opens_word)
+            owns = run.group in ("word", "stray marks") or run.text[0] == " " or (borders(run)[0] and not opens_word)
             out.append("" if owns else " " if opens_word else BOW)
-        if run.group == "strays":
+        if run.group == "stray marks":
             out.append(BOW + run.text + ("" if after and after.group == "word" else EOW))
-        elif run.group == "word" and before and before.group == "strays":
+        elif run.group == "word" and before and before.group == "stray marks":
             out.append(run.text + EOW)
         elif run.group == "word":
             joined = (before is not None and before.text == "'" and (i < 2 or not seals(runs[i - 2]))

@@ -48,7 +48,7 @@ def test_both_engines_agree(name: str, text: str, edge: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=60, deadline=None)
 @given(text=TEXTS)
-def test_pieces_are_as_many_as_counted_and_join_to_the_normalised_text(name: str, text: str) -> None:
+def test_pieces_are_as_many_as_counted_and_join_to_the_normalized_text(name: str, text: str) -> None:
     reference = get_tokenizer(name, "reference")
     pieces = reference.pieces(text)
     assert len(pieces) == reference.count(text)

@@ -1,4 +1,4 @@
-// Tab 5: the catalog as a table, and what a month of calls costs. The address carries the numbers.
+// Tab 5: the catalog as a table, and the cost of a month of calls. The numbers are in the address of the page.
 
 import { post, wasAborted } from '../api.js';
 import { USUAL_MODELS } from '../catalog.js';
@@ -19,7 +19,7 @@ const state = { models: [...USUAL_MODELS], calls: 100_000, input: 3000, cached: 
 
 const NUMBERS = { calls: 1_000_000_000, input: 10_000_000, cached: 100, output: 1_000_000 };
 
-/** Takes over what a shared address says; what it does not say well is left as it is. */
+/** Takes the numbers from a shared address. A number that is missing or wrong there stays as it is. */
 export function readPlace({ params }) {
   for (const [name, most] of Object.entries(NUMBERS)) {
     const value = Number(params.get(name) ?? Number.NaN);
@@ -152,7 +152,7 @@ export function mount(panel) {
     drawCatalog();
   }
 
-  /** Not at every change of a number: a field that loses the focus to a button here must not replace that button. */
+  /** Not called at each change of a number: a button that takes the focus from a field must not be replaced. */
   function drawChips() {
     put(
       chips,
@@ -180,14 +180,14 @@ export function mount(panel) {
       await navigator.clipboard.writeText(link.value);
       copied.textContent = t('cost.copied');
     } catch {
-      // no permission, or no secure context: the field can be copied by hand
+      // No permission, or no secure context: the field can be copied by hand.
       link.focus();
       link.select();
     }
   }
 }
 
-// ---------------------------------------------------------------- a month
+// ---------------------------------------------------------------- the cost of a month
 
 const BUCKETS = ['input', 'cache_read', 'output'];
 

@@ -1,4 +1,4 @@
-// Tab 3: how a text was cut: pre-tokens, bytes, and the merges in their order.
+// Tab 3: how a text was cut into tokens: pre-tokens, bytes, and the merges in their order.
 
 import { post, wasAborted } from '../api.js';
 import { chips, spelling } from '../chips.js';

@@ -1,4 +1,4 @@
-// Tab 7: what was counted, what it cost, and how far counts and bills are apart. All from the ledger.
+// Tab 7: what was counted, what it cost, and the difference between counts and bills. All from the ledger.
 
 import { get, isAbsent, wasAborted } from '../api.js';
 import { h, latest, put } from '../dom.js';
@@ -63,7 +63,7 @@ export function mount(panel) {
   load();
 }
 
-/** The last `days` days in the reader's time zone, today among them. */
+/** The last `days` days in the time zone of the reader, with today. */
 function rangeOf(days) {
   return { from: localDate(days - 1), time_zone: ZONE };
 }

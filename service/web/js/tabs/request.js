@@ -1,4 +1,4 @@
-// Tab 2: a whole request body: what each part of it costs, whether it fits, and what other models make of it.
+// Tab 2: a whole request body: what each part of it costs, whether it fits, and its counts for other models.
 
 import { ApiError, post, wasAborted } from '../api.js';
 import { compare, comparisonTable } from '../comparison.js';
@@ -137,7 +137,7 @@ export function mount(panel) {
     return null;
   }
 
-  /** What countTokens takes, or null where the text is no request yet. */
+  /** The body for countTokens, or null where the text is no request yet. */
   function readBody() {
     if (state.text.trim() === '') return showNothing(hint(t('request.none')));
     let request;
@@ -152,7 +152,7 @@ export function mount(panel) {
   }
 }
 
-/** How many output tokens the body asks for, wherever its dialect says so. */
+/** How many output tokens the body asks for, from the field of its dialect. */
 function wantedOutput(request) {
   const found = [
     request.max_completion_tokens,

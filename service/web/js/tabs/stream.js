@@ -1,4 +1,4 @@
-// Tab 6: ids to text one by one; bytes of a character that is not complete are held back.
+// Tab 6: decodes ids one by one. Bytes of a character that is not complete are held back.
 
 import { ApiError, post, wasAborted } from '../api.js';
 import { spelling } from '../chips.js';
@@ -13,7 +13,7 @@ import { spaced, visible } from '../visible.js';
 
 const MOST = 2000;
 
-/** Milliseconds without a key before what was typed is asked about. */
+/** Milliseconds without a key after which the typed text is sent. */
 const WAIT = 200;
 
 const state = { tokenizer: STREAMS[0].tokenizer, text: STREAMS[0].text, ids: '' };
@@ -59,7 +59,7 @@ export function mount(panel) {
     ids.value = state.ids;
   };
 
-  /** One for both, and stopped at the first key: who types ids does not want those of a text still on their way. */
+  /** One timer for both inputs, and the first key aborts a call: typed ids must not be replaced by those of an earlier text. */
   const decode = latest(async (signal, ofText, wait = 0) => {
     try {
       await pause(wait, signal);

@@ -1,4 +1,4 @@
-// Tab 1: a text, its tokens in colour, and what several models make of it.
+// Tab 1: a text, its tokens in colours, and its counts for several models.
 
 import { post, wasAborted } from '../api.js';
 import { compare, comparisonTable } from '../comparison.js';
@@ -12,7 +12,7 @@ import { hint, problem } from '../problem.js';
 import { card, titledCard } from '../tables.js';
 import { createTokenView } from '../tokenview.js';
 
-/** What the service shows tokens of, in characters; it counts longer texts. */
+/** Characters of a text whose tokens the service shows. It counts longer texts. */
 const MOST_SHOWN = 1_048_576;
 
 const state = { text: TEXTS[0].text, shown: chosen.models[0], mode: 'text' };
@@ -57,7 +57,7 @@ export function mount(panel) {
     tools: [examples.element],
     onchange: changed,
   });
-  /** Long texts wait longer for the next key: each answer to one costs time to read. */
+  /** Milliseconds to wait for the next key. They are more for a long text, whose answer takes time to read. */
   const later = debounced(refresh, () => 120 + Math.min(600, size / 2000));
   let size = state.text.length;
   let answered = null;
@@ -162,7 +162,7 @@ export function mount(panel) {
   }
 }
 
-/** The columns of /v1/tokenize, ready to be laid out, with the notes that go with them. */
+/** The columns of /v1/tokenize, ready to be laid out, and their notes. */
 function asTokens(answer, text) {
   const { ids, starts, ends, exceptions } = answer.columns;
   const notes = [];

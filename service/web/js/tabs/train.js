@@ -1,4 +1,4 @@
-// Tab 4: a BPE learnt from a small corpus, one merge at a time.
+// Tab 4: training a BPE on a small corpus, one merge at a time.
 
 import { post, wasAborted } from '../api.js';
 import { spelling } from '../chips.js';
@@ -12,7 +12,7 @@ import { card, titledCard } from '../tables.js';
 import { trainingView } from '../training.js';
 
 const MOST_CORPUS = 50_000;
-/** What may be encoded in one call, in texts and in characters. */
+/** The most texts and characters that one call may encode. */
 const MOST_TEXTS = 60;
 const MOST_ENCODED = 2000;
 const MOST_WORDS = 24;
@@ -29,7 +29,7 @@ export function mount(panel) {
       const body = { corpus: state.corpus, merges: state.merges, level: state.level, ties: state.ties, top: 10 };
       const texts = state.encode.split('\n').filter(Boolean).slice(0, MOST_TEXTS);
       const answer = await post('v1/bpe/train', { ...body, encode: texts }, signal);
-      // Once more with the corpus's own words: how these are encoded is what the steps made of them.
+      // A second call with the words of the corpus: it shows how the steps encode them.
       const words = fitting(answer.corpus.words);
       const looked = await post('v1/bpe/train', { ...body, encode: words.map((word) => word.text) }, signal);
       put(
@@ -143,7 +143,7 @@ export function mount(panel) {
   }
 }
 
-/** The first distinct words of the corpus, as many as may be encoded in one call. */
+/** The first distinct words of the corpus, as many as one call may encode. */
 function fitting(words) {
   let left = MOST_ENCODED;
   return words.slice(0, MOST_WORDS).filter(({ text }) => {

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from service.api.usage_report import SHOWN, amounts
+from service.answers.usage import SHOWN, amounts
 from service.ledger.report import Group, ReportRow
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
