@@ -6,6 +6,9 @@ PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 TRUTH ?= ../shared/truth
 
+# Tests start hundreds of processes. Where this is set each compiles all that it imports anew: 1.7 s of a core, not 0.9.
+unexport PYTHONDONTWRITEBYTECODE
+
 $(INSTALLED): requirements/dev.txt pyproject.toml scripts/install.sh
 	@scripts/install.sh
 	@touch $@
