@@ -191,7 +191,7 @@ def characters(content: dict[str, Any]) -> tuple[Header, SECTIONS]:
     sections["byte_ids"] = pack_numbers(ids[token] for token in byte_tokens)
     single = {ord(token): number for token, number in ids.items() if len(token) == 1} | {ord(" "): ids[MARK]}
     sections["characters"] = pack_numbers(sorted(single)) + pack_numbers(single[code] for code in sorted(single))
-    sections["beside"], sections["hash_pairs"] = beside({_as_in_text(left + right) for left, right in pairs})
+    sections["beside"], sections["beside_bits"] = beside({_as_in_text(left + right) for left, right in pairs})
     tokens = {token["content"]: token["id"] for token in content["added_tokens"] if not token["special"]}
     sections["added"], sections["added_ids"] = added(tokens)
     sections |= token_bytes({number: decode_sentencepiece(token) for token, number in ids.items()} | {

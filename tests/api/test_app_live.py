@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.live import LiveServer, running_server
+from tests.support.live import HTTP, LiveServer, running_server
 
 COUNT = "/v1/countTokens"
 
@@ -105,7 +105,7 @@ def test_a_slow_body_is_a_408_and_holds_nobody_up() -> None:
         slow = [socket.create_connection(_address(server), timeout=60) for _ in range(50)]
         for one in slow:
             one.sendall(b"POST /v1/countTokens HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-        assert tokens(httpx.post(server.url + COUNT, content=body_of("hello"))) == 1
+        assert tokens(HTTP.post(server.url + COUNT, content=body_of("hello"))) == 1
         answers = [one.makefile("rb").read() for one in slow]
         for one in slow:
             one.close()
@@ -142,7 +142,7 @@ def test_the_event_loop_answers_while_large_texts_are_counted(live: LiveServer) 
 
     with ThreadPoolExecutor(3) as pool:
         probing = pool.submit(probe)
-        counts = [pool.submit(httpx.post, live.url + COUNT, content=body, timeout=60) for _ in range(6)]
+        counts = [pool.submit(HTTP.post, live.url + COUNT, content=body, timeout=60) for _ in range(6)]
         assert len({tokens(count.result()) for count in counts}) == 1
         done.set()
         probing.result()
@@ -177,9 +177,9 @@ async def test_beyond_the_queue_there_is_a_503_with_retry_after_and_probes_go_on
 
 def test_readiness_waits_for_the_tokenizers() -> None:
     with running_server(wait=False) as server:
-        first = httpx.get(server.url + "/readyz")
-        assert httpx.get(server.url + "/livez").status_code == 200
-        while (ready := httpx.get(server.url + "/readyz")).status_code == 503:
+        first = HTTP.get(server.url + "/readyz")
+        assert HTTP.get(server.url + "/livez").status_code == 200
+        while (ready := HTTP.get(server.url + "/readyz")).status_code == 503:
             assert ready.json()["status"] == "starting"
             time.sleep(0.05)
     assert (first.status_code, first.json()["status"]) == (503, "starting")
@@ -192,9 +192,9 @@ def test_readiness_waits_for_the_tokenizers() -> None:
 def test_a_stop_answers_what_is_in_flight() -> None:
     body = body_of("The quick brown fox jumps over 12 lazy dogs. " * 90_000)
     with running_server(warm="o200k_base") as server, ThreadPoolExecutor(4) as pool:
-        counts = [pool.submit(httpx.post, server.url + COUNT, content=body, timeout=60) for _ in range(4)]
+        counts = [pool.submit(HTTP.post, server.url + COUNT, content=body, timeout=60) for _ in range(4)]
         while not all(count.done() for count in counts):
-            if "requests_in_flight 5.0" in httpx.get(server.url + "/metrics").text:  # all four, and this one
+            if "requests_in_flight 5.0" in HTTP.get(server.url + "/metrics").text:  # all four, and this one
                 break
         server.process.terminate()
         assert len({tokens(count.result()) for count in counts}) == 1

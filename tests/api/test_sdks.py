@@ -14,7 +14,7 @@ import httpx
 import openai
 import pytest
 
-from tests.support.live import LiveServer
+from tests.support.live import HTTP, LiveServer
 
 WEATHER = {
     "type": "object",
@@ -128,7 +128,7 @@ def test_google_takes_a_whole_request_by_raw_http(live: LiveServer) -> None:
         "systemInstruction": {"role": "user", "parts": [{"text": "Be brief."}]},
     }
     path = "/v1beta/models/gemini-2.5-flash:countTokens"
-    answer = httpx.post(live.url + path, params={"key": "any"}, json={"generateContentRequest": request})
+    answer = HTTP.post(live.url + path, params={"key": "any"}, json={"generateContentRequest": request})
     assert (answer.status_code, answer.json()["totalTokens"]) == (200, 5 + 4)
 
 
@@ -137,7 +137,7 @@ def test_google_takes_a_whole_request_by_raw_http(live: LiveServer) -> None:
 
 def count(live: LiveServer, model: str, dialect: str, request: dict[str, Any], **more: Any) -> dict[str, Any]:
     body = {"model": model, "dialect": dialect, "request": request, **more}
-    answer = httpx.post(f"{live.url}/v1/countTokens", json=body, timeout=60)
+    answer = HTTP.post(f"{live.url}/v1/countTokens", json=body, timeout=60)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     assert sum(found["details"].values()) == found["input_tokens"]

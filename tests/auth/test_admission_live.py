@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from service.auth.key_store import FileStore
@@ -18,7 +17,7 @@ from service.auth.redis_key_store import RedisStore
 from service.redis.client import open_redis
 from service.redis.url import parse_redis_url
 from tests.server.test_workers_live import until
-from tests.support.live import LiveServer, running_server
+from tests.support.live import HTTP, LiveServer, running_server
 from tests.support.redis_server import RedisServer, redis_server
 
 COUNT = "/v1/countTokens"
@@ -45,7 +44,7 @@ def test_keys_in_redis_are_those_of_every_worker_and_outlive_it() -> None:
     with redis_server() as redis, with_redis(redis, keys_in_redis=1, workers=2) as server:
 
         def status() -> int:
-            return httpx.post(server.url + COUNT, json=BODY, headers={"x-api-key": text}).status_code
+            return HTTP.post(server.url + COUNT, json=BODY, headers={"x-api-key": text}).status_code
 
         assert status() == 401
         store = RedisStore(lambda: open_redis(parse_redis_url(redis.url), 2.0))
@@ -64,15 +63,15 @@ def test_without_the_redis_that_has_the_keys_nobody_is_let_in_but_it_starts() ->
     with redis_server() as redis:
         redis.stop()
         with with_redis(redis, keys_in_redis=1, wait=False) as server:
-            refused = httpx.post(server.url + COUNT, json=BODY, headers={"x-api-key": text})
+            refused = HTTP.post(server.url + COUNT, json=BODY, headers={"x-api-key": text})
             assert (refused.status_code, refused.json()["error"]["code"]) == (503, "keys_unavailable")
-            assert httpx.get(server.url + "/livez").status_code == 200
-            ready = httpx.get(server.url + "/readyz")
+            assert HTTP.get(server.url + "/livez").status_code == 200
+            ready = HTTP.get(server.url + "/readyz")
             assert (ready.status_code, ready.json()["status"]) == (503, "starting")
             assert ready.json()["tokenizers"]["keys"] == {"ready": False, "reason": "not read yet"}
             redis.start()
             RedisStore(lambda: open_redis(parse_redis_url(redis.url), 2.0)).change(adder(key))
-            until(lambda: httpx.post(server.url + COUNT, json=BODY, headers={"x-api-key": text}).status_code == 200)
+            until(lambda: HTTP.post(server.url + COUNT, json=BODY, headers={"x-api-key": text}).status_code == 200)
             until(server.is_ready)
 
 
@@ -85,7 +84,7 @@ def test_a_worker_has_the_keys_before_its_first_request() -> None:
         for _ in range(3):
             with with_redis(redis, keys_in_redis=1, wait=False) as server, ThreadPoolExecutor(8) as pool:
                 calls = [
-                    pool.submit(httpx.post, server.url + COUNT, json=BODY, headers={"x-api-key": text}, timeout=60)
+                    pool.submit(HTTP.post, server.url + COUNT, json=BODY, headers={"x-api-key": text}, timeout=60)
                     for _ in range(8)
                 ]
                 assert {call.result().status_code for call in calls} == {200}
@@ -95,7 +94,7 @@ def test_a_worker_has_the_keys_before_its_first_request() -> None:
 def test_a_rate_in_redis_is_that_of_all_workers() -> None:
     with redis_server() as redis, with_redis(redis, workers=2, requests_per_minute=30) as server:
         with ThreadPoolExecutor(8) as pool:
-            calls = [pool.submit(httpx.post, server.url + COUNT, json=BODY) for _ in range(60)]
+            calls = [pool.submit(HTTP.post, server.url + COUNT, json=BODY) for _ in range(60)]
         statuses = [call.result().status_code for call in calls]
     assert set(statuses) == {200, 429}
     assert 30 <= statuses.count(200) < 60  # more than 30 only where a new minute began in between
@@ -105,7 +104,7 @@ def test_a_rate_in_redis_is_that_of_all_workers() -> None:
 def test_an_address_is_the_connections_unless_a_trusted_proxy_says_another(trusted: str, shared: bool) -> None:
     with running_server(warm="o200k_base", requests_per_minute=1, trusted_proxies=trusted) as server:
         statuses = [
-            httpx.post(server.url + COUNT, json=BODY, headers={"x-forwarded-for": f"203.0.113.{i}"}).status_code
+            HTTP.post(server.url + COUNT, json=BODY, headers={"x-forwarded-for": f"203.0.113.{i}"}).status_code
             for i in range(5)
         ]
     assert (429 in statuses) == shared
@@ -120,14 +119,14 @@ def test_what_waits_too_long_is_a_503_that_says_so_and_the_server_goes_on() -> N
 
     with running_server(warm="o200k_base", threads=1, request_seconds=0.3) as server:
         with ThreadPoolExecutor(6) as pool:
-            calls = [pool.submit(httpx.post, server.url + COUNT, content=slow(i), timeout=60) for i in range(6)]
-            assert httpx.post(server.url + COUNT, json=BODY).json()["input_tokens"] == 1  # not behind them
+            calls = [pool.submit(HTTP.post, server.url + COUNT, content=slow(i), timeout=60) for i in range(6)]
+            assert HTTP.post(server.url + COUNT, json=BODY).json()["input_tokens"] == 1  # not behind them
             answers = [call.result() for call in calls]
         refused = [answer for answer in answers if answer.status_code == 503]
         assert len(refused) >= 4
         assert {answer.json()["error"]["code"] for answer in refused} == {"deadline_exceeded"}
         assert {answer.headers["retry-after"] for answer in refused} == {"1"}
-        assert httpx.post(server.url + COUNT, json=BODY).status_code == 200
+        assert HTTP.post(server.url + COUNT, json=BODY).status_code == 200
 
 
 def test_a_key_made_on_the_command_line_opens_a_server_for_others(tmp_path: Path) -> None:
@@ -136,9 +135,9 @@ def test_a_key_made_on_the_command_line_opens_a_server_for_others(tmp_path: Path
     text, key = make_key("team-a", ["count", "metrics"], requests_per_minute=3)
     FileStore(file).change(adder(key))
     with running_server(warm="o200k_base", keys_file=file) as server:
-        assert httpx.get(server.url + "/metrics").status_code == 401
+        assert HTTP.get(server.url + "/metrics").status_code == 401
         headers = {"authorization": f"Bearer {text}"}
-        answers = [httpx.post(server.url + COUNT, json=BODY, headers=headers) for _ in range(5)]
+        answers = [HTTP.post(server.url + COUNT, json=BODY, headers=headers) for _ in range(5)]
         assert {answer.status_code for answer in answers} == {200, 429}
         assert text.split("_", 2)[2] not in "\n".join(server.log)
         assert '"project":"team-a"' in "\n".join(server.log).replace('": "', '":"')

@@ -3,12 +3,11 @@ from __future__ import annotations
 from decimal import Decimal
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.support.live import LiveServer
+from tests.support.live import HTTP, LiveServer
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +19,7 @@ def month(page: Page, model: str) -> Decimal:
 
 def per_call(live: LiveServer, model: str, **usage: int) -> Decimal:
     body = {"model": model, "usage": usage}
-    return Decimal(httpx.post(f"{live.url}/v1/estimateCost", json=body).json()["total"])
+    return Decimal(HTTP.post(f"{live.url}/v1/estimateCost", json=body).json()["total"])
 
 
 def test_a_month_is_the_calls_times_what_the_api_says_of_one(visit: Visit, live: LiveServer) -> None:
@@ -83,7 +82,7 @@ def test_the_catalog_is_sorted_by_price_and_what_has_none_comes_last(visit: Visi
 
 
 def test_an_unknown_price_is_unknown_and_never_nothing(visit: Visit, live: LiveServer) -> None:
-    answer = httpx.post(f"{live.url}/v1/estimateCost", json={"model": "claude-1", "usage": {"input": 10}}).json()
+    answer = HTTP.post(f"{live.url}/v1/estimateCost", json={"model": "claude-1", "usage": {"input": 10}}).json()
     assert answer["total"] is None
     page = visit("cost?models=claude-1")
     row = page.get_by_role("table", name="Cost a month by model").get_by_role("row", name="claude-1")

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.support.live import LiveServer
+from tests.support.live import HTTP, LiveServer
 
 pytestmark = pytest.mark.browser
 
@@ -17,7 +16,7 @@ def row(page: Page) -> list[str]:
 
 
 def explain(live: LiveServer, tokenizer: str, text: str) -> Any:
-    return httpx.post(f"{live.url}/v1/explain", json={"tokenizer": tokenizer, "text": text}).json()
+    return HTTP.post(f"{live.url}/v1/explain", json={"tokenizer": tokenizer, "text": text}).json()
 
 
 def test_merges_are_stepped_through_forwards_and_backwards(visit: Visit, live: LiveServer) -> None:

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import httpx
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.support.live import live_server
+from tests.support.live import HTTP, live_server
 
 pytestmark = pytest.mark.browser
 
@@ -24,10 +23,10 @@ def test_what_was_counted_and_billed_is_shown(visit: Visit, used: str) -> None:
     expect(page.get_by_text("Nothing was counted in this time.")).to_be_visible()
     for words, project in (("hello", "team-a"), ("hello there, world", "")):
         body = {"model": "gpt-4o", "text": words}
-        httpx.post(f"{used}/v1/countTokens", json=body, headers={"x-tallystick-project": project}).raise_for_status()
+        HTTP.post(f"{used}/v1/countTokens", json=body, headers={"x-tallystick-project": project}).raise_for_status()
     usage = {"prompt_tokens": 61, "completion_tokens": 9, "total_tokens": 70}
     bill = {"model": "gpt-4o", "counted_tokens": 60, "usage": usage}
-    httpx.post(f"{used}/v1/usage", json=bill).raise_for_status()
+    HTTP.post(f"{used}/v1/usage", json=bill).raise_for_status()
     page.get_by_role("button", name="Refresh").click()
     total = page.get_by_role("region", name="In all")
     expect(total).to_contain_text("2")

@@ -4,12 +4,11 @@ import json
 import re
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.support.live import LiveServer
+from tests.support.live import HTTP, LiveServer
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +38,7 @@ def test_a_request_is_broken_down_by_section_and_turn(visit: Visit, live: LiveSe
     page.get_by_label("Examples").select_option(example)
     body = body_of(page)
     assert body["model"] == model
-    count = httpx.post(f"{live.url}/v1/countTokens", json={"model": model, "request": body}).json()
+    count = HTTP.post(f"{live.url}/v1/countTokens", json={"model": model, "request": body}).json()
     expect(page.locator(".total strong")).to_have_text(f"{count['input_tokens']:,}")
     expect(page.locator(".total .badge")).to_have_text(count["method"])
     rows = page.get_by_role("table", name="Tokens by section").get_by_role("row").all()[1:]

@@ -3,12 +3,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.support.live import LiveServer
+from tests.support.live import HTTP, LiveServer
 
 pytestmark = pytest.mark.browser
 
@@ -59,7 +58,7 @@ def test_models_stand_side_by_side_with_what_the_api_says_of_them(visit: Visit, 
     choose(page, *models)
     write(page, HELLO)
     facts(page, "Tokens: 7 · characters: 20 · bytes: 30")
-    rows = httpx.post(f"{live.url}/v1/compare", json={"models": models, "text": HELLO}).json()["rows"]
+    rows = HTTP.post(f"{live.url}/v1/compare", json={"models": models, "text": HELLO}).json()["rows"]
     assert {row["model"]: row["input_tokens"] for row in rows} | {"gpt-4o": 7, "gemini-2.5-flash": 6} == {
         row["model"]: row["input_tokens"] for row in rows
     }

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.server.test_workers_live import until
-from tests.support.live import running_server
+from tests.support.live import HTTP, running_server
 from tests.support.redis_server import FaultyProxy, redis_server
 
 pytestmark = [
@@ -29,7 +29,7 @@ def test_budgets_that_wait_for_redis_hold_no_thread_that_counts(tmp_path: Path) 
     ) as server, httpx.Client(base_url=server.url, timeout=60) as client, ThreadPoolExecutor(3) as pool:
 
         def reserve() -> int:
-            return httpx.post(f"{server.url}/v1/budgets/team/reserve", json={"tokens": 1}, timeout=60).status_code
+            return HTTP.post(f"{server.url}/v1/budgets/team/reserve", json={"tokens": 1}, timeout=60).status_code
 
         def is_counted_while_they_wait(number: int) -> bool:
             until(lambda: {reserve() for _ in range(3)} == {200})

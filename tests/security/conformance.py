@@ -75,15 +75,19 @@ class Outcome:
     failures: tuple[str, ...]
 
 
-def run(caller: Caller, cases: int, seed: int | None = None) -> Outcome:
-    """Call all operations. `cases` is how many random cases each of them gets, besides those made from its schema."""
+def run(caller: Caller, cases: int, seed: int | None = None, phases: str = PHASES) -> Outcome:
+    """Call all operations. `cases` is how many random cases each of them gets, besides those made from its schema.
+    Those are the phase `coverage`."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with _server(folder, caller) as (server, key, watcher):
             document = httpx.get(f"{server.url}/openapi.json", headers=watcher, timeout=60)
             folder.joinpath("openapi.json").write_text(document.text)
             before = _answers(server, watcher)
-            report = _schemathesis(folder, server.url, cases, key, seed)
+            report = _schemathesis(
+                folder, server.url, key, "--max-examples", str(cases), "--phases", phases,
+                *(("--seed", str(seed)) if seed is not None else ()),
+            )
             answers = _answers(server, watcher)
             failures = [*_failures(report), *_log_failures(server)]
     sums: dict[str, int] = {}
@@ -110,15 +114,15 @@ def _server(folder: Path, caller: Caller) -> Iterator[tuple[LiveServer, str | No
         yield server, keys[caller.scope][0] if caller.scope else None, watcher
 
 
-def _schemathesis(folder: Path, url: str, cases: int, key: str | None, seed: int | None) -> dict[str, Any]:
-    """The report of schemathesis. Raises RuntimeError with its output when it made none."""
+def _schemathesis(folder: Path, url: str, key: str | None, *more: str) -> dict[str, Any]:
+    """The report of schemathesis. `more` are arguments. Raises RuntimeError with its output when it made none."""
     report = folder / "report.json"
     folder.joinpath("schemathesis.toml").write_text(CONFIGURATION)
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "--config-file", "schemathesis.toml", "run",
-        "openapi.json", "--url", url, "--phases", PHASES, "--max-examples", str(cases), "--continue-on-failure",
+        "openapi.json", "--url", url, "--continue-on-failure",
         "--report", "json", "--report-json-path", str(report), "--warnings", "off", "--request-timeout", "60",
-        *(("--seed", str(seed)) if seed is not None else ()), *(("--header", f"x-api-key: {key}") if key else ()),
+        *(("--header", f"x-api-key: {key}") if key else ()), *more,
     ]
     done = subprocess.run(
         command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

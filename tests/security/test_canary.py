@@ -20,7 +20,7 @@ import redis
 from service.auth.key_store import FileStore
 from service.auth.keys import make_key
 from tests.server.test_workers_live import until
-from tests.support.live import LiveServer, running_server
+from tests.support.live import HTTP, LiveServer, running_server
 from tests.support.redis_server import RedisServer, redis_server
 
 CANARY = "canary-7f3a91 fled the mine"
@@ -130,8 +130,9 @@ def test_nothing_that_was_sent_is_kept_or_told(tmp_path: Path, monkeypatch: pyte
     with redis_server() as store, overheard(store) as heard, running_server(redis_url=store.url, **settings) as server:
         refusals, counted = ask_everything(server, text)
         until(lambda: b"".join(heard).count(b"\r\n") > 40)  # counts are written to Redis behind the answers
-        metrics = httpx.get(f"{server.url}/metrics", headers={"x-api-key": text}).content
-        time.sleep(1.5)  # the ledger writes once a second
+        metrics = HTTP.get(f"{server.url}/metrics", headers={"x-api-key": text}).content
+        until(lambda: b"gpt-4o" in all_of(store))
+        time.sleep(1.5)  # the ledger writes once a second: all of it is there now
         kept = all_of(store)
         files = b"\n".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
         log = server.log_file.read_bytes()
@@ -163,9 +164,9 @@ def ask_everything(server: LiveServer, key: str) -> tuple[bytes, int]:
             counted += answer.status_code == 200
             if answer.status_code >= 400:
                 refusals.append(answer.content)
-        with_query = httpx.get(f"{server.url}/v1/models/gpt-4o?key={key}", headers=HEADERS)
+        with_query = HTTP.get(f"{server.url}/v1/models/gpt-4o?key={key}", headers=HEADERS)
         assert with_query.status_code == 200
-        wrong = httpx.post(f"{server.url}/v1/countTokens", headers={**HEADERS, "x-api-key": f"{key}x"}, content=CANARY)
+        wrong = HTTP.post(f"{server.url}/v1/countTokens", headers={**HEADERS, "x-api-key": f"{key}x"}, content=CANARY)
         assert wrong.status_code == 401
         refusals.append(wrong.content)
     return b"\n".join(refusals), counted

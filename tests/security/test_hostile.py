@@ -14,9 +14,8 @@ from tests.support.hostile import HOSTILE
 
 MEGABYTE = 1_000_000
 
-WHOLE_MEGABYTE = {"letters", "spaces", "newlines", "equals signs", "emoji", "ideographs", "mixed blanks",
-                  "combining marks", "base64"}
-"""Other texts are a quarter of this size. That is still too much for a quadratic engine."""
+WHOLE_MEGABYTE = {"letters", "combining marks", "base64"}
+"""Words without end. Other texts are a quarter of this size. That is still too much for a quadratic engine."""
 
 SECONDS_A_MEGABYTE = 12
 """The limit of processor time. The slowest engine takes 0.9 s; a quadratic one took minutes until it was stopped."""

@@ -15,7 +15,7 @@ import pytest
 
 from service.server.http.connection import LARGE_HEADERS
 from tests.server.test_workers_live import scrape, until, value
-from tests.support.live import PATIENCE_SECONDS, LiveServer, running_server
+from tests.support.live import HTTP, PATIENCE_SECONDS, LiveServer, running_server
 
 COUNT = "/v1/countTokens"
 BODY = json.dumps({"tokenizer": "o200k_base", "text": "hello"}).encode()
@@ -130,7 +130,7 @@ def test_a_connection_too_many_is_told_so_and_there_is_room_again_later() -> Non
 
 def status_of(server: LiveServer) -> int:
     try:
-        return httpx.post(server.url + COUNT, content=BODY).status_code
+        return HTTP.post(server.url + COUNT, content=BODY).status_code
     except httpx.HTTPError:
         return 0
 
@@ -152,7 +152,7 @@ def test_headers_without_end_are_a_431(live: LiveServer, head: bytes) -> None:
 
 
 def test_long_headers_within_bounds_are_taken(live: LiveServer) -> None:
-    assert httpx.get(live.url + "/livez", headers={"x-long": "x" * 40_000}).status_code == 200
+    assert HTTP.get(live.url + "/livez", headers={"x-long": "x" * 40_000}).status_code == 200
 
 
 def test_what_a_refused_client_still_sends_is_let_go() -> None:

@@ -22,7 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.auth.key_store import FileStore
 from service.auth.keys import Key, make_key
-from tests.support.live import PATIENCE_SECONDS, ROOT, LiveServer, running_server
+from tests.support.live import HTTP, PATIENCE_SECONDS, ROOT, LiveServer, running_server
 
 COUNT = "/v1/countTokens"
 MESSAGES = "/v1/messages/count_tokens"
@@ -33,7 +33,7 @@ Metrics = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 def scrape(url: str) -> Metrics:
-    text = httpx.get(f"{url}/metrics", timeout=60).text
+    text = HTTP.get(f"{url}/metrics", timeout=60).text
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -169,7 +169,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, monkeypatch: pytest.Monke
         server.process.wait()
         until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
         with pytest.raises(httpx.ConnectError):
-            httpx.get(server.url)
+            HTTP.get(server.url)
         server.process.returncode = 0  # killed on purpose
 
 
@@ -205,7 +205,7 @@ def test_a_hangup_reaches_every_worker(tmp_path: Path) -> None:
 
         def status(model: str) -> int:
             headers = {"x-api-key": text}
-            return httpx.post(server.url + COUNT, json={"model": model, "text": "x"}, headers=headers).status_code
+            return HTTP.post(server.url + COUNT, json={"model": model, "text": "x"}, headers=headers).status_code
 
         assert {status("our-chat") for _ in range(20)} == {401}
         store.change(add)
@@ -300,7 +300,7 @@ def test_a_stop_under_load_fails_no_request(workers: int) -> None:
 def test_a_second_signal_ends_the_grace() -> None:
     with running_server(workers=2, warm="o200k_base", grace_seconds=60) as server:
         server.process.terminate()
-        until(lambda: httpx.get(server.url + "/readyz").status_code == 503)
+        until(lambda: HTTP.get(server.url + "/readyz").status_code == 503)
         server.process.terminate()
         assert server.process.wait(60) == 0
 
@@ -328,7 +328,7 @@ def test_what_is_not_done_by_the_deadline_of_the_stop_is_told_so() -> None:
     bodies = [json.dumps({"tokenizer": "gemma3", "engine": "reference", "text": f"{i} {text}"}) for i in range(8)]
     settings: dict[str, Any] = {"threads": 1, "shutdown_seconds": 0, "warm": "o200k_base", "queue": 100}
     with running_server(**settings) as server, ThreadPoolExecutor(8) as pool:
-        counts = [pool.submit(httpx.post, server.url + COUNT, content=body, timeout=60) for body in bodies]
+        counts = [pool.submit(HTTP.post, server.url + COUNT, content=body, timeout=60) for body in bodies]
         until(lambda: arrived(scrape(server.url)) == len(bodies))
         server.process.terminate()
         answers = [count.result() for count in counts]

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from service import catalog
@@ -18,7 +17,7 @@ from service.cli.main import main
 from service.cli.output import USAGE
 from service.services import OperatorFiles
 from service.settings import CatalogSettings
-from tests.support.live import running_server
+from tests.support.live import HTTP, running_server
 from tests.support.web import client_of, make_app
 
 CATALOG = """
@@ -141,7 +140,7 @@ async def test_own_models_have_their_own_price_and_window_everywhere(files: dict
 
 def test_sighup_reads_them_again_while_requests_are_answered(files: dict[str, Any]) -> None:
     def name_of(alias: str) -> Any:
-        return httpx.get(f"{server.url}/v1/models/{alias}").json().get("id")
+        return HTTP.get(f"{server.url}/v1/models/{alias}").json().get("id")
 
     with running_server(warm="o200k_base", **files) as server:
         assert (name_of("our-chat"), name_of("new-chat")) == ("gpt-4o", None)
@@ -151,7 +150,7 @@ def test_sighup_reads_them_again_while_requests_are_answered(files: dict[str, An
         while name_of("new-chat") is None and time.monotonic() < deadline:
             time.sleep(0.02)
         assert (name_of("our-chat"), name_of("new-chat")) == (None, "gpt-4.1")
-        budgets = httpx.get(f"{server.url}/v1/budgets").json()["budgets"]
+        budgets = HTTP.get(f"{server.url}/v1/budgets").json()["budgets"]
         assert [budget["name"] for budget in budgets] == ["team-a"]
 
 

@@ -16,11 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
 PATIENCE_SECONDS = 60
+
+HTTP = httpx.Client(timeout=PATIENCE_SECONDS, limits=httpx.Limits(max_keepalive_connections=0))
+"""As httpx.get and httpx.post: a connection for each request. Those also give up after 5 s, and read the certificates
+of the system for each request, which takes 33 ms of a core."""
 
 
 @dataclass

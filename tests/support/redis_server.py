@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import subprocess
 import tempfile
@@ -19,10 +20,17 @@ import redis
 PATIENCE_SECONDS = 60
 
 
+PORTS = range(10_000, 32_000)
+"""Below those that Linux gives to connections: none of the many that tests open takes a port before its server does."""
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Chosen at random, since other processes run tests at the same time."""
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @dataclass

@@ -56,7 +56,7 @@ def test_merges_are_those_of_the_json(name: str, tables: BpeTables) -> None:
 
 
 def test_no_token_that_merging_makes_holds_a_pair_where_texts_are_cut() -> None:
-    ascii_bits, bits = GEMMA.sections["beside"], GEMMA.sections["hash_pairs"]
+    ascii_bits, bits = GEMMA.sections["beside"], GEMMA.sections["beside_bits"]
 
     def is_beside(first: int, second: int) -> bool:
         if first < 128 and second < 128:
