@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.api.routers import tokenize
+from service.api.routers import merges, tokenize
 from service.api.routing import ServiceRoute
 from service.api.schemas import tokenize as bodies
 from service.api.schemas.errors import ErrorAnswer
@@ -21,7 +21,7 @@ from service.tokenizers.registry import tokenizer_names
 from tests.support.texts import odd_texts
 from tests.support.web import client_of, make_app
 
-ROUTES = [route for route in tokenize.router.routes if isinstance(route, ServiceRoute)]
+ROUTES = [route for route in (*tokenize.router.routes, *merges.router.routes) if isinstance(route, ServiceRoute)]
 ANSWERS = {route.operation_id: route.describe().response_model for route in ROUTES}
 PATHS = {route.operation_id: route.path for route in ROUTES}
 
