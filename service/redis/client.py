@@ -40,7 +40,7 @@ def open_redis(address: RedisAddress, seconds: float, connections: int = 32) -> 
 def _make_options(address: RedisAddress, seconds: float) -> dict[str, Any]:
     """Arguments for every connection. Those in the URL win, so an operator can override the defaults."""
     given: dict[str, Any] = parse_url(address.url)  # type: ignore[no-untyped-call]
-    for name in ("host", "port", "make_connection_class"):
+    for name in ("host", "port", "connection_class"):
         given.pop(name, None)
     defaults: dict[str, Any] = {"protocol": 2, "socket_timeout": seconds, "socket_connect_timeout": seconds}
     if address.url.startswith("rediss:"):
@@ -62,8 +62,8 @@ def _open_sentinel(address: RedisAddress, seconds: float, connections: int) -> C
     sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]
         address.nodes, sentinel_kwargs={**for_sentinels, **login}, max_connections=connections, **options
     )
-    make_connection_class = TlsConnection if options.get("ssl") else PlainConnection
-    client: Client = sentinel.master_for(address.master, make_connection_class=make_connection_class)
+    connection_class = TlsConnection if options.get("ssl") else PlainConnection
+    client: Client = sentinel.master_for(address.master, connection_class=connection_class)
     return client
 
 
