@@ -39,7 +39,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.services, app.state.pipeline, app.state.openapi = services, pipeline, OpenApi(app)
     app.openapi = lambda: make_openapi(app)  # type: ignore[method-assign]
     app.add_middleware(RequestMiddleware, pipeline=pipeline)
-    services.metrics.watch(services.pool, services.body_budget, [*pipeline.routes.templates, WEB])
+    services.metrics.watch(services.pool, services.body_budget, [*pipeline.routes.labels, WEB])
     return app
 
 

@@ -117,8 +117,12 @@ class Authenticator:
         self._public = frozenset(public)
         self._public_below = tuple(f"{path.rstrip('/')}/" for path in public if path != "/")
 
-    def is_public(self, path: str) -> bool:
-        """Whether the settings say that this path needs no key."""
+    def is_public(self, scope: Scope) -> bool:
+        """Whether the settings say that this path needs no key. A prefix under which the app is mounted is no part of
+        the path."""
+        path: str = scope["path"]
+        if root := scope.get("root_path", ""):
+            path = path.removeprefix(root)
         return path in self._public or path.startswith(self._public_below)
 
     def authenticate(self, scope: Scope, context: RequestContext) -> tuple[Rates, str]:

@@ -22,11 +22,11 @@ CHALLENGE = {"www-authenticate": 'Bearer realm="tallystick"'}
 
 
 class ErrorResponse(Response):
-    """A ServiceError in the envelope of the caller's dialect. The request context learns the code."""
+    """A ServiceError in the envelope of the caller's dialect. The context gets its code; no count was given."""
 
     def __init__(self, scope: Scope, error: ServiceError, headers: Mapping[str, str] | None = None) -> None:
         context = get_context(scope)
-        context.error = error.code
+        context.error, context.counts, context.billed = error.code, (), None
         dialect = context.dialect or find_wire(scope["path"]) or NATIVE
         status, body = dialect.error(error, context.request_id)
         super().__init__(to_json(body), status, {**(headers or {})}, "application/json")

@@ -81,7 +81,7 @@ class RequestMiddleware:
             await send({"type": "http.response.body", "body": b""})
             return
         strip_query_key(scope)
-        if self.authenticator.is_public(scope["path"]):
+        if self.authenticator.is_public(scope):
             await self._route(scope, receive, send, context)
             return
         try:
@@ -105,7 +105,7 @@ class RequestMiddleware:
         route, scope["path_params"] = found
         context.dialect = route.dialect
         check_scope(route, context)
-        context.route = route.path
+        context.route = route.label
         await route.app(scope, receive, send)
 
     def _note_dialect(self, scope: Scope, context: RequestContext, *, place: bool = False) -> None:
@@ -113,7 +113,7 @@ class RequestMiddleware:
         for route in self.pipeline.routes.find_all(scope)[:1]:
             context.dialect = route.dialect
             if place:
-                context.route = route.path
+                context.route = route.label
 
     def _add_headers(self, scope: Scope, context: RequestContext, own: Iterable[tuple[bytes, bytes]]) -> list[Any]:
         headers = [*own]

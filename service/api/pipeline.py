@@ -110,8 +110,8 @@ class Pipeline:
         route, scope["path_params"] = found
         if not isinstance(route, RawRoute):
             return None
-        context = RequestContext(find_request_id(scope), scope["method"], route.path)
-        if not self.authenticator.is_public(scope["path"]):
+        context = RequestContext(find_request_id(scope), scope["method"], route.label)
+        if not self.authenticator.is_public(scope):
             rates, _ = self.authenticator.authenticate(scope, context)
             if rates.requests or rates.tokens:
                 return None

@@ -11,7 +11,8 @@ the pipeline (service.api.pipeline), because FastAPI's way takes longer than cou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import update_wrapper
 from typing import Annotated, Any
 
@@ -53,8 +54,8 @@ async def _get_context(request: Request) -> RequestContext:
     return get_context(request.scope)
 
 
-async def _get_warnings(request: Request) -> tuple[Warned, ...]:
-    warnings: tuple[Warned, ...] = request.scope[WARNINGS]
+async def _get_warnings(request: Request) -> Sequence[Warned]:
+    warnings: Sequence[Warned] = request.scope[WARNINGS]
     return warnings
 
 
@@ -64,8 +65,8 @@ Shared = Annotated[Services, Depends(_get_services)]
 Context = Annotated[RequestContext, Depends(_get_context)]
 """The context of this request: an endpoint that counts notes its counts there."""
 
-BodyWarnings = Annotated[tuple[Warned, ...], Depends(_get_warnings)]
-"""What was repaired in the JSON of the body."""
+BodyWarnings = Annotated[Sequence[Warned], Depends(_get_warnings)]
+"""What was repaired in the JSON of the body. Known once the endpoint is called, since the body is read last."""
 
 # ---------------------------------------------------------------- routes
 
@@ -75,6 +76,8 @@ class KeyedRoute(APIRoute):
 
     The models of its answers only serve OpenAPI. FastAPI takes a fifth of the start to read them, so the route does
     without, and `describe` gives one that has them.
+
+    `label` names the route in metrics and logs. It is the template of the path; all files of a folder have one label.
     """
 
     dialect: Wire = native.WIRE
@@ -83,6 +86,7 @@ class KeyedRoute(APIRoute):
         super().__init__(path, endpoint, **{**described, "response_model": None, "responses": None})
         self.response_model, self.responses = described["response_model"], described["responses"]
         self.needs = find_needed_scope(self.dependencies)
+        self.label = path.removesuffix("/{path:path}")
         self._described = described
 
     def describe(self) -> APIRoute:
@@ -132,6 +136,11 @@ class ServiceRoute(KeyedRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **described: Any) -> None:
         super().__init__(path, endpoint, **described)
         self.query_names = tuple(_find_query_names(self.dependant))
+        self._without_body = replace(self.dependant, body_params=[])
+        self._body: tuple[str, type[BaseModel]] | None = None
+        for param in self.dependant.body_params:
+            model: Any = param.field_info.annotation
+            self._body = param.name, model
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         return self._respond
@@ -140,27 +149,35 @@ class ServiceRoute(KeyedRoute):
         services: Services = request.app.state.services
         run = (services.store_pool if self.waits_for_redis else services.pool).run
         with services.body_budget.reserve() as reservation:
-            body = None
-            if self.body_field is not None:
+            content, content_type = b"", ""
+            if self._body is not None:
                 content, content_type = await receive_body(
                     request.scope, request.receive, services.body_limits, reservation
                 )
                 get_context(request.scope).body_bytes = len(content)
-                model: type[BaseModel] = self.body_field.field_info.annotation  # type: ignore[assignment]
-                if len(content) > services.settings.inline_bytes:
-                    body, warnings = await run(lambda: _read_model(content, content_type, model))
-                else:
-                    body, warnings = _read_model(content, content_type, model)
-                request.scope[WARNINGS] = warnings
-            arguments = await self._solve(request, body)
+            warnings: list[Warned] = []
+            request.scope[WARNINGS] = warnings
+            arguments = await self._solve(request)
             if inspect.iscoroutinefunction(self.endpoint):
                 return make_response(await self.endpoint(**arguments))
-            return await run(lambda: make_response(self.endpoint(**arguments)))
+            return await run(lambda: self._call(arguments, content, content_type, warnings))
 
-    async def _solve(self, request: Request, body: BaseModel | None) -> dict[str, Any]:
-        """The arguments of the endpoint, as FastAPI finds them. Raises InvalidRequest."""
+    def _call(
+        self, arguments: dict[str, Any], content: bytes, content_type: str, warnings: list[Warned]
+    ) -> Response:
+        """Read the body and call the endpoint: in a thread, and in one go, so that one deadline holds for both."""
+        if self._body is not None:
+            name, model = self._body
+            check_is_no_file(content_type)
+            value, repaired = read_json(content)
+            warnings += repaired
+            arguments[name] = validate_model(model, value)
+        return make_response(self.endpoint(**arguments))
+
+    async def _solve(self, request: Request) -> dict[str, Any]:
+        """The other arguments of the endpoint, as FastAPI finds them. Raises InvalidRequest."""
         solved = await solve_dependencies(
-            request=request, dependant=self.dependant, body=body,
+            request=request, dependant=self._without_body,
             async_exit_stack=request.scope["fastapi_inner_astack"], embed_body_fields=False,
         )
         if solved.errors:
@@ -182,12 +199,6 @@ def _find_query_names(dependant: Dependant) -> Iterator[str]:
             yield from model.model_fields
         else:
             yield param.alias
-
-
-def _read_model[B: BaseModel](content: bytes, content_type: str, model: type[B]) -> tuple[B, tuple[Warned, ...]]:
-    check_is_no_file(content_type)
-    value, warnings = read_json(content)
-    return validate_model(model, value), warnings
 
 
 def check_is_no_file(content_type: str) -> None:
@@ -254,9 +265,9 @@ class RouteCache:
         return None
 
     @property
-    def templates(self) -> Iterable[str]:
-        """The path templates of all routes."""
-        return [route.path for route in self.routes]
+    def labels(self) -> Iterable[str]:
+        """The labels of all routes."""
+        return [route.label for route in self.routes]
 
 
 def _as_keyed(route: BaseRoute) -> KeyedRoute:

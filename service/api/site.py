@@ -84,11 +84,11 @@ class Site:
     def respond_with_page(self, request: Request) -> Response:
         return self._respond(request, self.page, ASK_AGAIN)
 
-    def respond_with_file(self, request: Request, revision: str, path: str) -> Response:
-        """Another revision in the address, as while replicas are replaced, gets the file we have, not to be kept.
-
-        Raises NotFound.
+    def respond_with_file(self, request: Request, path: str) -> Response:
+        """The file at `path`, which begins with a revision. Another revision than ours, as while replicas are replaced,
+        gets the file we have, not to be kept. Raises NotFound.
         """
+        revision, _, path = path.partition("/")
         found = self.files.get(path)
         if found is None:
             raise NotFound(NO_PATH)

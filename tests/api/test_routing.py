@@ -252,31 +252,29 @@ async def test_the_type_of_a_file_is_a_415(client: httpx.AsyncClient, path: str,
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "unsupported_media")
 
 
-@pytest.mark.parametrize(("blanks", "threads"), [(0, 1), (100, 2)])
-async def test_a_large_body_is_validated_in_a_thread_and_a_small_one_on_the_event_loop(
-    monkeypatch: pytest.MonkeyPatch, blanks: int, threads: int
-) -> None:
-    """The endpoint itself runs in a thread in any case."""
+@pytest.mark.parametrize("blanks", [0, 100_000])
+async def test_a_body_is_read_in_the_thread_that_answers_it(monkeypatch: pytest.MonkeyPatch, blanks: int) -> None:
+    """It waits for a thread once, so one deadline holds for reading and answering."""
     where: list[bool] = []
-    app = make_app(warm=(), inline_bytes=100)
-    read, run = routing._read_model, app.state.services.pool.run
+    app = make_app(warm=())
+    read, run = routing.read_json, app.state.services.pool.run
     runs = 0
 
-    def watch(*args: Any) -> Any:
+    def watch(content: bytes) -> Any:
         where.append(threading.current_thread() is threading.main_thread())
-        return read(*args)
+        return read(content)
 
     async def count(work: Any) -> Any:
         nonlocal runs
         runs += 1
         return await run(work)
 
-    monkeypatch.setattr(routing, "_read_model", watch)
+    monkeypatch.setattr(routing, "read_json", watch)
     monkeypatch.setattr(app.state.services.pool, "run", count)
     async with client_of(app) as client:
         answer = await client.post("/v1/split", content=FIRST.encode() + b" " * blanks)
     assert answer.status_code == 200
-    assert (where, runs) == ([not blanks], threads)
+    assert (where, runs) == ([False], 1)
 
 
 async def test_where_all_threads_are_taken_a_plain_route_is_a_503_and_probes_go_on() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import APIRouter, FastAPI
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from service.api.auth import needs
 from service.api.routing import KeyedRoute, RouteCache, ServiceRoute
@@ -130,8 +132,8 @@ SCOPES_OF_PATHS = {
     "/v1/split": "count", "/tokenize": "tokenize", "/detokenize": "tokenize", "/v1/tokenize": "tokenize",
     "/v1/detokenize": "tokenize", "/v1/explain": "tokenize", "/v1/bpe/train": "tokenize", "/v1/models": "models",
     "/v1/models/{model_id:path}": "models", "/v1/tokenizers": "models", "/": "models",
-    "/web/{revision}/{path:path}": "models", "/openapi.json": "models", "/docs": "models",
-    "/docs/{revision}/{path:path}": "models", "/v1/budgets": "budgets",
+    "/web/{path:path}": "models", "/openapi.json": "models", "/docs": "models",
+    "/docs/{path:path}": "models", "/v1/budgets": "budgets",
     "/v1/budgets/{name}": "budgets", "/v1/budgets/{name}/reserve": "budgets", "/v1/budgets/{name}/settle": "budgets",
     "/v1/budgets/{name}/release": "budgets", "/v1/usage": "usage", "/v1/usage/drift": "usage", "/livez": "metrics",
     "/readyz": "metrics", "/metrics": "metrics",
@@ -395,3 +397,12 @@ def test_anything_else_does_and_the_message_says_how(host: str) -> None:
         assert way_out in str(caught.value)
     check_exposure(Settings(host=host, allow_anonymous=True))
     check_exposure(Settings(host=host, keys_file=Path("keys.json")))
+
+
+@pytest.mark.parametrize("prefix", ["/docs", "/web", "/livez", "/api"])
+async def test_an_app_that_is_mounted_below_a_public_prefix_still_asks_for_keys(door: Door, prefix: str) -> None:
+    """The prefix is the mount's: what is public is decided by the path behind it."""
+    outer = Starlette(routes=[Mount(prefix, door.app)])
+    async with client_of(outer) as client:
+        assert (await client.get(f"{prefix}/v1/models")).status_code == 401
+        assert (await client.get(f"{prefix}/livez")).status_code == 200

@@ -50,7 +50,9 @@ ALLOWED: dict[str, set[str]] = {
         "redis", "settings", "types",
     },
     # the two ways in: HTTP and the command line
-    "answers": {"budgets", "catalog", "counting", "errors", "families", "pricing", "types"},
+    "answers": {
+        "budgets", "catalog", "counting", "errors", "families", "ledger", "pricing", "text", "tokenizers", "types",
+    },
     "api": {
         "answers", "auth", "budgets", "cache", "catalog", "concurrency", "counting", "dialects", "errors", "ledger",
         "observability", "pricing", "services", "text", "tokenizers", "types",

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from service.api.auth import needs
 from service.api.docs import OpenApi
-from service.api.routing import Context, ServiceRoute
+from service.api.routing import ServiceRoute
 from service.api.site import docs_site
 
 router = APIRouter(route_class=ServiceRoute, dependencies=[needs("models")], include_in_schema=False)
@@ -27,7 +27,6 @@ def page(request: Request) -> Response:
     return docs_site().respond_with_page(request)
 
 
-@router.get(DOCS + "/{revision}/{path:path}")
-def file(request: Request, context: Context, revision: str, path: str) -> Response:
-    context.route = DOCS
-    return docs_site().respond_with_file(request, revision, path)
+@router.get(DOCS + "/{path:path}")
+def file(request: Request, path: str) -> Response:
+    return docs_site().respond_with_file(request, path)

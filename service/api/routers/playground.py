@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.api.auth import needs
-from service.api.routing import Context, ServiceRoute
+from service.api.routing import ServiceRoute
 from service.api.site import WEB, site
 
 router = APIRouter(route_class=ServiceRoute, dependencies=[needs("models")], include_in_schema=False)
@@ -18,7 +18,6 @@ async def page(request: Request) -> Response:
     return site().respond_with_page(request)
 
 
-@router.get(WEB + "/{revision}/{path:path}")
-async def file(request: Request, context: Context, revision: str, path: str) -> Response:
-    context.route = WEB
-    return site().respond_with_file(request, revision, path)
+@router.get(WEB + "/{path:path}")
+async def file(request: Request, path: str) -> Response:
+    return site().respond_with_file(request, path)

@@ -38,7 +38,7 @@ TARGETS = ("model", "tokenizer", "provider")
 
 
 def count_text(
-    body: bodies.Target, text: str, warnings: tuple[Warned, ...], services: Services, **fields: Json
+    body: bodies.Target, text: str, warnings: Sequence[Warned], services: Services, **fields: Json
 ) -> TokenCount:
     """The count of `text` for what the body names; it also says which model and tokenizer that is."""
     target = body.model_dump(include=set(TARGETS), exclude_none=True)
@@ -46,7 +46,7 @@ def count_text(
     return services.counter.count(replace(request, warnings=(*warnings, *request.warnings)))
 
 
-def add_unknown_fields(body: BaseModel, warnings: tuple[Warned, ...]) -> tuple[Warned, ...]:
+def add_unknown_fields(body: BaseModel, warnings: Sequence[Warned]) -> tuple[Warned, ...]:
     """What was repaired in the JSON, and the fields that nobody reads."""
     return (*warnings, *(Warned("unknown_field_ignored", key[:64]) for key in body.model_extra or ()))
 

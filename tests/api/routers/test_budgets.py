@@ -46,6 +46,23 @@ async def test_what_has_no_price_is_not_granted(operations: Operations) -> None:
     assert (await operations.ask("reserve", {"model": "gpt-5.9-nova", "text": "hello"}, name="tok"))["granted"] is True
 
 
+async def test_a_count_that_was_made_for_nothing_is_not_written_down(tmp_path: Path) -> None:
+    """A budget in USD has no use for a tokenizer without a price: the text was counted before that was clear."""
+    file = tmp_path / "budgets.toml"
+    file.write_text(BUDGETS, encoding="utf-8")
+    app = make_app(warm=(), budgets_file=file)
+    async with client_of(app) as client:
+        answer = await client.post("/v1/budgets/usd/reserve", json={"tokenizer": "o200k_base", "text": "one two"})
+    assert answer.status_code == 400
+    names = {sample.name for family in app.state.services.metrics.registry.collect() for sample in family.samples}
+    assert "tallystick_requests_total" in names
+    counted = [
+        sample.value for family in app.state.services.metrics.registry.collect() for sample in family.samples
+        if sample.name == "tallystick_tokens_counted_total"
+    ]
+    assert sum(counted) == 0
+
+
 async def test_refused_reservation_is_an_answer(operations: Operations) -> None:
     answer = await operations.ask("reserve", {"tokens": 1_001}, name="tok")
     assert (answer["granted"], answer["lease_id"], answer["retry_at"]) == (False, None, None)
