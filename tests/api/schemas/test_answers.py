@@ -20,9 +20,9 @@ from pydantic_core import to_json
 
 from service.api.schemas import (
     budgets,
-    common,
     cost,
     count,
+    counts,
     errors,
     health,
     merges,
@@ -42,7 +42,7 @@ from tests.api.schemas.asked import BAD, BUDGET_CALLS, GETS, POSTS, TOKENIZER
 from tests.support.redis_server import free_port, redis_server
 from tests.support.web import client_of, make_app
 
-MODULES = (budgets, common, cost, count, errors, health, merges, models, providers, text, tokenize, usage)
+MODULES = (budgets, cost, count, counts, errors, health, merges, models, providers, text, tokenize, usage)
 
 MODELS: Mapping[str, type[BaseModel]] = {
     name: kind for module in MODULES for name, kind in vars(module).items()
