@@ -146,7 +146,7 @@ def test_the_event_loop_answers_while_large_texts_are_counted(live: LiveServer) 
         assert len({tokens(count.result()) for count in counts}) == 1
         done.set()
         probing.result()
-    assert probes > 20  # about a hundred; were the counts made by the event loop, one after each of them
+    assert probes > 9  # about a hundred on an idle machine; if the event loop counted, one after each of six
 
 
 async def test_a_burst_is_answered(live: LiveServer) -> None:
@@ -159,7 +159,7 @@ async def test_a_burst_is_answered(live: LiveServer) -> None:
 
 
 async def test_beyond_the_queue_there_is_a_503_with_retry_after_and_probes_go_on() -> None:
-    body = body_of("The quick brown fox jumps over 12 lazy dogs. " * 60_000)
+    body = body_of("a" * 3_000_000)  # one word: it takes longer to count than twelve of them take to arrive
     with running_server(threads=1, queue=1, warm="o200k_base") as server:
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             answers = await asyncio.gather(*(client.post(COUNT, content=body) for _ in range(12)))

@@ -139,4 +139,4 @@ def test_other_threads_run_while_it_counts() -> None:
             time.sleep(0)  # gives the lock away
     finally:
         sys.setswitchinterval(interval)
-    assert steps > 200
+    assert steps > 5  # hundreds on an idle machine; if the lock were kept, one or two
